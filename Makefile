@@ -1,0 +1,43 @@
+# Each target makes its own virtual environment in .venv and installs what it needs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s'|'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "parityboost needs Python 3.11 or newer; found $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core  ## AdaBoost and AdaFair on the bundled Adult data, one table
+	@$(BIN)/python -m parityboost.demo
+
+lint: $(VENV)/.dev  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint  ## lint, types, and all tests with coverage
+	$(BIN)/pytest -n auto --cov --cov-report=term-missing:skip-covered --cov-fail-under=95
+
+bench: $(VENV)/.dev  ## speed as ratios against peers, and the quality table on Adult
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/adult_quality.py
+
+clean:  ## remove the virtual environment and all caches
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
