@@ -1,0 +1,242 @@
+"""AdaFair's loop (Algorithm 1 of the paper) and the choice of θ.
+
+The heart of a round needs nothing but ``counts[group, y_true, y_pred]``: of the partial ensemble H_{1:j}, or of the weak
+learner h_j alone when the costs are not cumulative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ._ensemble import on_grid
+from ._learners import Sample
+from ._rates import balanced_error_rate, error_rate
+from .notions import FairnessNotion
+
+Floats = NDArray[np.float64]
+
+# A learner with less weighted error than this is perfect: there is nothing left to boost.
+PERFECT = 1e-10
+# Objectives closer than this are equal, so that the first minimum wins whatever the rounding.
+SAME_OBJECTIVE = 1e-12
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to boost; the names are the estimator's parameters."""
+
+    notion: FairnessNotion
+    n_estimators: int = 200
+    c: float = 1.0
+    epsilon: float = 0.0
+    cumulative: bool = True
+    update: str = "confidence"
+    learner_weight: str = "error"
+    threshold: float | None = 0.0  # None: chosen together with θ
+    n_iter_no_change: int | None = None
+    choose_theta: bool = True  # False: θ is the last round
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round of boosting leaves behind."""
+
+    hypothesis: Any
+    alpha: float
+    error: float  # of h_j under D^j
+    z: float  # normalisation factor Z_j, Eq. (15)
+    cost_counts: Floats  # the counts that the costs were taken from
+    costs: Floats  # u[group, class]
+    train_counts: Floats  # of the partial ensemble, at the given threshold (at 0 if it is chosen per round)
+    scored_counts: Floats  # of the partial ensemble on the data that θ is chosen on
+    threshold: float
+    objective: float
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """The outcome of :func:`boost`."""
+
+    rounds: list[Round]
+    theta: int
+    weights: Floats  # D after the last round, in the order of the training sample
+    stopped: str  # why training ended: "n_estimators", "perfect", "termination" or "no_change"
+
+    @property
+    def alphas(self) -> Floats:
+        return np.array([r.alpha for r in self.rounds])
+
+
+def boost(
+    learner: Any,
+    train: Sample,
+    scored: Sample,
+    weights: Floats,
+    settings: Settings,
+    on_round: Callable[[int, Round, int], None] | None = None,
+) -> Boosted:
+    """Train up to T weak learners and choose θ.
+
+    ``scored`` holds the rows that θ is chosen on, and may be ``train`` itself. ``weights`` is D¹ and is used up.
+    ``on_round`` is told the number of the round, the round, and the best one so far.
+    """
+    notion = settings.notion
+    threshold = 0.0 if settings.threshold is None else settings.threshold
+    total = float(weights.sum())
+    rounds: list[Round] = []
+    theta, best = 0, np.inf
+    stopped = "n_estimators"
+    for j in range(1, settings.n_estimators + 1):
+        h = learner.fit(weights, total)
+        alpha = learner_weight(1.0 - h.error, h.error)
+        if alpha <= 0:
+            stopped = "termination"
+            break
+        column, votes = h.column(scored=False), h.votes
+        train.advance(column, votes, alpha, threshold)
+        counts = train.ensemble_counts() if settings.cumulative else train.learner_counts()
+        u = notion.costs(counts, settings.epsilon)
+        costs = 1.0 + u  # C, line 6 of Algorithm 1: costs only ever boost
+        if settings.learner_weight == "cost":
+            # Eq. (22) needs C, which needs H_{1:j}, which needs α: the α so far was provisional.
+            wrong = float((costs * h.wrong_weight(weights)).sum()) / total
+            final = learner_weight(1.0 - h.error, wrong)
+            train.advance(column, votes, final - alpha if final > 0 else -alpha, threshold)
+            if final <= 0:  # Eq. (23) does not hold
+                stopped = "termination"
+                break
+            alpha = final
+        if scored is not train:
+            scored.advance(h.column(scored=True), votes, alpha, threshold)
+
+        old_total, total = total, h.reweight(weights, costs, alpha, settings.update == "confidence")
+        z = float(np.exp(-alpha)) * total / old_total
+        weights /= total
+        total = 1.0
+
+        if settings.threshold is None:
+            scored_counts, threshold_j, objective = best_threshold(scored, notion, settings.c)
+        else:
+            scored_counts, threshold_j = scored.threshold_counts(), threshold
+            objective = float(notion.objective(scored_counts, settings.c))
+        rounds.append(
+            Round(h, alpha, h.error, z, counts, u, train.threshold_counts(), scored_counts, threshold_j, objective)
+        )
+        if objective < best - SAME_OBJECTIVE:
+            theta, best = j, objective
+        if on_round is not None:
+            on_round(j, rounds[-1], theta)
+        if h.error <= PERFECT:
+            stopped = "perfect"
+            break
+        if settings.n_iter_no_change is not None and j - theta >= settings.n_iter_no_change:
+            stopped = "no_change"
+            break
+    if not rounds:
+        raise ValueError(
+            "the first weak learner is no better than chance under the starting weights, so the ensemble cannot be fitted: "
+            "check that the columns of X say something about y, or use a stronger estimator"
+            + (' or learner_weight="error"' if settings.learner_weight == "cost" else "")
+        )
+    return Boosted(rounds, theta if settings.choose_theta else len(rounds), weights, stopped)
+
+
+def learner_weight(right: float, wrong: float) -> float:
+    """α = ½ ln(right / wrong), on the grid that makes sums of α exact; 0 when it would not be positive."""
+    if right <= wrong:
+        return 0.0
+    return max(on_grid(0.5 * float(np.log(right / max(wrong, PERFECT)))), 0.0)
+
+
+def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Floats, float, float]:
+    """The threshold on the margin with the lowest objective: counts, threshold, objective.
+
+    Sorted by margin, the rows above a threshold are a suffix, so the counts for *all* thresholds are differences of cumulative
+    sums. Candidates are 0 and the midpoints between neighbouring distinct margins (0 stands for the midpoint of the two
+    margins around it). Among equals the one nearest to 0 wins, then the lower.
+    """
+    order = np.argsort(sample.margin, kind="stable")
+    margin = sample.margin[order]
+    last_of_run = np.flatnonzero(margin[1:] > margin[:-1])  # a threshold lies behind each of these
+    thresholds = 0.5 * (margin[last_of_run] + margin[last_of_run + 1])
+    around_zero = (margin[last_of_run] <= 0) & (margin[last_of_run + 1] > 0)
+    thresholds[around_zero] = 0.0
+    n_cells = 2 * sample.n_groups
+    below = np.empty((len(thresholds), n_cells))
+    weight = sample.sample_weight[order] if len(sample.sample_weight) else np.ones(len(order))
+    cell = sample.cell[order]
+    for k in range(n_cells):
+        below[:, k] = np.cumsum(np.where(cell == k, weight, 0.0))[last_of_run]
+    if not around_zero.any():  # all margins on one side of 0
+        thresholds = np.append(thresholds, 0.0)
+        all_above = len(margin) == 0 or margin[0] > 0
+        below = np.vstack([below, np.zeros(n_cells) if all_above else sample.totals.T.ravel()])
+    below = below.reshape(-1, 2, sample.n_groups).swapaxes(1, 2)
+    counts = np.stack([below, np.maximum(sample.totals - below, 0.0)], axis=-1)
+    objective = notion.objective(counts, c)
+    preference = np.lexsort((thresholds, np.abs(thresholds)))
+    at = preference[first_minimum(objective[preference])]
+    return counts[at], float(thresholds[at]), float(objective[at])
+
+
+def first_minimum(values: Floats) -> int:
+    """Position of the first value that no other beats by more than rounding."""
+    return int(np.flatnonzero(values <= values.min() + SAME_OBJECTIVE)[0])
+
+
+def starting_weights(train: Sample, class_weight: str | None) -> Floats:
+    """D¹ in the order of ``train``: proportional to the sample weights, per class, or per (class, group) cell."""
+    weights = train.sample_weight.copy() if len(train.sample_weight) else np.ones(len(train))
+    mass = train.totals.T.ravel()  # per cell
+    if class_weight == "balanced":
+        mass = np.repeat(mass.reshape(2, -1).sum(axis=1), train.n_groups)
+        weights /= mass[train.cell]
+    elif class_weight == "balanced_groups":
+        weights /= mass[train.cell]
+    return weights / weights.sum()
+
+
+def history(
+    boosted: Boosted,
+    settings: Settings,
+    groups: list[str],
+    labels: list[str],
+    columns: list[str] | None,
+    has_validation: bool,
+) -> pd.DataFrame:
+    """One row per round: everything that the paper draws over the rounds."""
+    rounds = boosted.rounds
+    notion = settings.notion
+    z = np.array([r.z for r in rounds])
+    table: dict[str, Any] = {"alpha": boosted.alphas, "error": [r.error for r in rounds]}
+    if columns is not None:
+        table["feature"] = [columns[r.hypothesis.stump.feature] for r in rounds]
+    cost_counts = np.array([r.cost_counts for r in rounds])
+    for name, delta in notion.deltas(cost_counts).items():
+        table[f"delta_{name}"] = delta
+    costs = np.array([r.costs for r in rounds])
+    boosted_classes = sorted({label for gap in notion.gaps for label in gap.boosts})
+    for k, group in enumerate(groups):
+        for label in boosted_classes:
+            table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
+    table["Z"] = z
+    # The bound holds for ±1 votes, i.e. for the discrete update (Eq. 20 with γ = 1, as every C ≥ 1).
+    table["bound"] = np.cumprod(z) if settings.update == "discrete" else np.full(len(z), np.nan)
+    scored_counts = np.array([r.scored_counts for r in rounds])
+    if has_validation:
+        measured = {"train": np.array([r.train_counts for r in rounds]), "validation": scored_counts}
+    else:
+        measured = {"train": scored_counts}
+    for prefix, counts in measured.items():
+        table[f"{prefix}_er"] = error_rate(counts)
+        table[f"{prefix}_ber"] = balanced_error_rate(counts)
+        table[f"{prefix}_violation"] = notion.violation(counts)
+        table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
+    table["threshold"] = [r.threshold for r in rounds]
+    return pd.DataFrame(table, index=pd.RangeIndex(1, len(rounds) + 1, name="round"))

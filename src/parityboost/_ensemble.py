@@ -1,0 +1,127 @@
+"""Fitted ensembles: what remains of boosting once training is over.
+
+A sum of stumps is a sum of one step function per feature, so :class:`StumpEnsemble` decides by one table look-up per feature.
+:class:`EstimatorEnsemble` holds scikit-learn classifiers instead and asks each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._binning import MAX_BINS, MISSING, Binner
+
+Floats = NDArray[np.float64]
+
+N_CODES = MAX_BINS + 1
+# Learner weights are multiples of this. Sums of thousands of them are then exact in float64, so a margin is the same to the
+# last bit in whatever order it is added up (round by round, per feature, elsewhere), and a tie is a tie.
+ALPHA_GRID = 2.0**-36
+
+
+def on_grid(value: float) -> float:
+    """The nearest multiple of ``ALPHA_GRID``."""
+    return round(value / ALPHA_GRID) * ALPHA_GRID
+
+
+class Stump(NamedTuple):
+    """A decision tree of depth one on binned data."""
+
+    feature: int
+    split: int  # numeric: bins 1…split go left; categorical: bin split goes left
+    missing_left: bool
+    left_vote: int  # -1 or +1
+    right_vote: int
+    left_confidence: float  # share of the leaf's weight that belongs to the class it votes for
+    right_confidence: float
+
+    def goes_left(self, categorical: bool) -> NDArray[np.bool_]:
+        """Per code of the feature's column, whether it belongs to the left leaf."""
+        codes = np.arange(N_CODES)
+        left = codes == self.split if categorical else codes <= self.split
+        left[MISSING] = self.missing_left
+        return left
+
+    def votes(self, categorical: bool) -> NDArray[np.int8]:
+        """h(x) per code."""
+        return np.where(self.goes_left(categorical), self.left_vote, self.right_vote).astype(np.int8)
+
+    def confidences(self, categorical: bool) -> Floats:
+        """The confidence of the leaf per code."""
+        return np.where(self.goes_left(categorical), self.left_confidence, self.right_confidence)
+
+
+class StumpEnsemble:
+    """Stumps on binned data with their weights α."""
+
+    def __init__(self, binner: Binner, stumps: list[Stump], alphas: Floats) -> None:
+        self.binner = binner
+        self.stumps = stumps
+        self.alphas = alphas
+        categorical = binner.categorical
+        self._steps = np.array(
+            [a * s.votes(categorical[s.feature]) for s, a in zip(stumps, alphas, strict=True)], dtype=np.float64
+        ).reshape(-1, N_CODES)
+
+    def tables(self, theta: int) -> Floats:
+        """``tables[f, code]``: what feature f adds to the margin of the first θ stumps."""
+        tables = np.zeros((len(self.binner.columns), N_CODES))
+        np.add.at(tables, [stump.feature for stump in self.stumps[:theta]], self._steps[:theta])
+        return tables
+
+    def margin(self, X: Any, theta: int) -> Floats:
+        """Σ_{j≤θ} α_j h_j(x)."""
+        from ._kernels import look_up  # numba is needed only now
+
+        codes = self.binner.encode(X)
+        margin = np.empty(codes.shape[1])
+        look_up(codes, self.tables(theta), 0, len(margin), margin)
+        return margin
+
+    def staged_margin(self, X: Any) -> Iterator[Floats]:
+        """The margin after each round; one column per round is touched."""
+        codes = self.binner.encode(X)
+        margin = np.zeros(codes.shape[1])
+        for stump, step in zip(self.stumps, self._steps, strict=True):
+            margin += step[codes[stump.feature]]
+            yield margin.copy()
+
+    def importances(self, theta: int) -> Floats:
+        """Each feature's share of the learners' weights."""
+        features = np.array([stump.feature for stump in self.stumps[:theta]])
+        shares = np.bincount(features, weights=self.alphas[:theta], minlength=len(self.binner.columns))
+        return shares / shares.sum()
+
+
+class EstimatorEnsemble:
+    """scikit-learn classifiers with their weights α."""
+
+    def __init__(self, estimators: list[Any], alphas: Floats, positive: Any) -> None:
+        self.estimators = estimators
+        self.alphas = alphas
+        self.positive = positive
+
+    def margin(self, X: Any, theta: int) -> Floats:
+        margin = np.zeros(len(X))
+        for estimator, alpha in zip(self.estimators[:theta], self.alphas[:theta], strict=True):
+            margin += np.where(estimator.predict(X) == self.positive, alpha, -alpha)
+        return margin
+
+    def staged_margin(self, X: Any) -> Iterator[Floats]:
+        margin = np.zeros(len(X))
+        for estimator, alpha in zip(self.estimators, self.alphas, strict=True):
+            margin += np.where(estimator.predict(X) == self.positive, alpha, -alpha)
+            yield margin.copy()
+
+    def importances(self, theta: int) -> Floats:
+        if not all(hasattr(estimator, "feature_importances_") for estimator in self.estimators[:theta]):
+            name = type(self.estimators[0]).__name__
+            raise AttributeError(f"feature_importances_ needs base estimators that have it; {name} has none")
+        weighted: Floats = np.sum(
+            [a * e.feature_importances_ for e, a in zip(self.estimators[:theta], self.alphas[:theta], strict=True)],
+            axis=0,
+        )
+        return weighted / self.alphas[:theta].sum()

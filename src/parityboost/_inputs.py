@@ -1,0 +1,221 @@
+"""Reading what the user hands over. Every error names the culprit and says what would be accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from warnings import warn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from ._binning import column_position
+from .notions import FairnessNotion
+
+Floats = NDArray[np.float64]
+
+
+def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
+    """X as a DataFrame or a two-dimensional array; values are looked at column by column later."""
+    if sparse.issparse(X):
+        raise TypeError("X is a sparse matrix, but dense data is required: use X.toarray() or a DataFrame")
+    if isinstance(X, pd.DataFrame):
+        if len(X) == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+        if X.shape[1] == 0:
+            raise ValueError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        for j, dtype in enumerate(X.dtypes):
+            if isinstance(dtype, pd.SparseDtype):
+                raise TypeError(f"column {X.columns[j]!r} of X is sparse: use X.sparse.to_dense()")
+        return X
+    if isinstance(X, list):
+        X = np.asarray(X, dtype=object) if _holds_text(X) else X
+    array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _holds_text(rows: Sequence[Any]) -> bool:
+    """Whether a list of rows mixes text and numbers, which NumPy would turn into text throughout."""
+    return any(isinstance(value, str) for row in rows if isinstance(row, (list, tuple)) for value in row)
+
+
+def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tuple[NDArray[np.int8], NDArray[Any]]:
+    """y as 0/1 and the two classes, sorted; the second one is the positive class."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    values = column_or_1d(y, warn=True)
+    _check_length("y", len(values), n_rows)
+    missing = pd.isna(values)
+    if missing.any():
+        raise ValueError(f"Input y contains NaN: {int(missing.sum())} of {n_rows} labels are missing")
+    check_classification_targets(values)
+    found = np.unique(values)
+    if classes is not None:
+        unknown = [value for value in found if value not in classes]
+        if unknown:
+            raise ValueError(f"the validation labels hold {unknown[0]!r}, which is not one of {classes.tolist()}")
+        found = classes
+    if len(found) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {type_of_target(values)}: y has "
+            f"{len(found)} classes, {_shown(found)}"
+        )
+    if len(found) < 2:
+        raise ValueError(f"Classifier can't train when only one class is present: all labels are {found[0]!r}")
+    return (values == found[1]).astype(np.int8), found
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Sample weights as floats, None for equal ones."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}")
+    _check_length("sample_weight", len(weights), n_rows)
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight contains NaN or infinity")
+    if (weights < 0).any():
+        first = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"sample_weight must not be negative, got {weights[first]} in row {first}")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row")
+    return None if (weights == weights[0]).all() else weights
+
+
+def read_groups(
+    sensitive_features: Any, n_rows: int, groups: NDArray[Any] | None = None
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several."""
+    frame = _sensitive_frame(sensitive_features)
+    _check_length("sensitive_features", len(frame), n_rows)
+    per_column: list[NDArray[np.intp]] = []
+    levels: list[list[Any]] = []
+    for name, column in frame.items():
+        missing = int(column.isna().sum())
+        if missing:
+            raise ValueError(f"sensitive attribute {name!r} is missing in {missing} of {n_rows} rows")
+        codes, found = pd.factorize(np.asarray(column, dtype=object))
+        order = sorted(range(len(found)), key=lambda i, found=found: _sort_key(found[i]))  # type: ignore[misc]
+        rank = np.empty(len(found), dtype=np.intp)
+        rank[order] = np.arange(len(found))
+        per_column.append(rank[codes])
+        levels.append([found[i] for i in order])
+    combined = per_column[0]
+    for codes, values in zip(per_column[1:], levels[1:], strict=True):
+        combined = combined * len(values) + codes
+    present, codes = np.unique(combined, return_inverse=True)
+    names = np.empty(len(present), dtype=object)
+    for i, code in enumerate(present):
+        parts = []
+        for values in reversed(levels):
+            code, part = divmod(int(code), len(values))
+            parts.append(values[part])
+        names[i] = parts[0] if len(levels) == 1 else tuple(reversed(parts))
+    if groups is None:
+        return codes.astype(np.intp), names
+    position = {name: i for i, name in enumerate(groups.tolist())}
+    unknown = [name for name in names if name not in position]
+    if unknown:
+        raise ValueError(f"group {group_name(unknown[0])!r} of the validation data does not occur in the training data")
+    return np.array([position[name] for name in names], dtype=np.intp)[codes], groups
+
+
+def _sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
+    if isinstance(sensitive_features, pd.DataFrame):
+        frame = sensitive_features
+    elif isinstance(sensitive_features, pd.Series):
+        frame = sensitive_features.to_frame("sensitive_features" if sensitive_features.name is None else None)
+    elif isinstance(sensitive_features, dict):
+        frame = pd.DataFrame(sensitive_features)
+    else:
+        array = np.asarray(sensitive_features)
+        if array.ndim not in (1, 2):
+            raise ValueError(
+                f"sensitive_features must have one value, or one row of values, per instance, got {array.ndim} dimensions"
+            )
+        frame = pd.DataFrame(array)
+        frame.columns = ["sensitive_features"] if frame.shape[1] == 1 else [f"s{j}" for j in range(frame.shape[1])]
+    if frame.shape[1] == 0:
+        raise ValueError("sensitive_features has no column")
+    return frame
+
+
+def sensitive_columns(X: pd.DataFrame | NDArray[Any], names: Any) -> pd.DataFrame:
+    """The columns of X that ``sensitive_feature`` names."""
+    wanted = list(names) if isinstance(names, (list, tuple)) else [names]
+    positions = [column_position(X, name, "sensitive_feature") for name in wanted]
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[:, positions]
+    return pd.DataFrame({f"x{j}": X[:, j] for j in positions})
+
+
+def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion: FairnessNotion, where: str) -> None:
+    """Warn about groups that a rate of the notion is not defined for; at least two must remain.
+
+    ``totals[group, class]`` is the weight of each cell of the data that ``where`` names.
+    """
+    # Every instance counted as misclassified: a rate exists for exactly the groups that it has a denominator for.
+    counts = np.zeros((*totals.shape, 2))
+    counts[:, 0, 1], counts[:, 1, 0] = totals[:, 0], totals[:, 1]
+    for gap in notion.gaps:
+        undefined = np.isnan(gap.rate(counts))
+        if not undefined.any():
+            continue
+        absent = [
+            f"group {group_name(groups[k])!r} has no example of class "
+            + " or ".join(repr(labels[y]) for y in (0, 1) if totals[k, y] == 0)
+            for k in np.flatnonzero(undefined)
+        ]
+        if (~undefined).sum() < 2:
+            raise ValueError(
+                f"{where}: {'; '.join(absent)}: the rate {gap.name!r} of notion {notion.name!r} cannot be compared "
+                "between fewer than two groups"
+            )
+        warn(f"{where}: {'; '.join(absent)}: left out of the rate {gap.name!r}", UserWarning, stacklevel=4)
+
+
+def group_name(group: Any) -> str:
+    """How a group is written in tables and messages."""
+    return " & ".join(str(part) for part in group) if isinstance(group, tuple) else str(group)
+
+
+def stratified_split(
+    cell: NDArray[np.intp], fraction: float, random_state: np.random.RandomState
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of training and validation rows, each cell split in the same proportion.
+
+    A cell with a single row stays in training; any other gives at least one row to each side.
+    """
+    held_out = np.zeros(len(cell), dtype=bool)
+    for k in np.unique(cell):
+        rows = np.flatnonzero(cell == k)
+        if len(rows) > 1:
+            n_held_out = min(max(round(fraction * len(rows)), 1), len(rows) - 1)
+            held_out[random_state.permutation(rows)[:n_held_out]] = True
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+
+def _check_length(name: str, length: int, n_rows: int) -> None:
+    if length != n_rows:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, {name} {length}")
+
+
+def _shown(values: NDArray[Any]) -> str:
+    shown = ", ".join(repr(value) for value in values[:5].tolist())
+    return shown + (", …" if len(values) > 5 else "")
+
+
+def _sort_key(value: Any) -> tuple[str, Any]:
+    """Numbers before text before all else, so that mixed groups can be sorted."""
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return "", value
+    if isinstance(value, str):
+        return "s", value
+    return type(value).__name__, str(value)

@@ -1,0 +1,70 @@
+"""Rates of a confusion table per group.
+
+Everything the algorithm and its evaluation need is a function of ``counts[..., group, y_true, y_pred]``, the (weighted)
+number of instances of each group, true class and predicted class. Leading axes are free: one table, one per round, or one
+per decision threshold all go through the same line of NumPy.
+
+A rate whose denominator is empty (a group without positives has no TPR) is NaN, and NaN never takes part in a gap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NEGATIVE, POSITIVE = 0, 1
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """``part / whole``, NaN where there is nothing to divide by."""
+    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=np.asarray(whole) > 0)
+
+
+def selection_rate(counts: Floats) -> Floats:
+    """P(ŷ = + | group), the paper's Eq. (1)."""
+    return ratio(counts[..., POSITIVE].sum(-1), counts.sum((-2, -1)))
+
+
+def false_negative_rate(counts: Floats) -> Floats:
+    """P(ŷ ≠ y | group, y = +), Eq. (2)."""
+    return ratio(counts[..., POSITIVE, NEGATIVE], counts[..., POSITIVE, :].sum(-1))
+
+
+def false_positive_rate(counts: Floats) -> Floats:
+    """P(ŷ ≠ y | group, y = −), Eq. (3)."""
+    return ratio(counts[..., NEGATIVE, POSITIVE], counts[..., NEGATIVE, :].sum(-1))
+
+
+def true_positive_rate(counts: Floats) -> Floats:
+    """P(ŷ = y | group, y = +)."""
+    return ratio(counts[..., POSITIVE, POSITIVE], counts[..., POSITIVE, :].sum(-1))
+
+
+def true_negative_rate(counts: Floats) -> Floats:
+    """P(ŷ = y | group, y = −)."""
+    return ratio(counts[..., NEGATIVE, NEGATIVE], counts[..., NEGATIVE, :].sum(-1))
+
+
+def accuracy(counts: Floats) -> Floats:
+    """P(ŷ = y | group)."""
+    return ratio(counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, POSITIVE], counts.sum((-2, -1)))
+
+
+def spread(rates: Floats) -> Floats:
+    """Largest minus smallest rate over the groups that have one; for two groups |δ|."""
+    return np.fmax.reduce(rates, axis=-1) - np.fmin.reduce(rates, axis=-1)
+
+
+def error_rate(counts: Floats) -> Floats:
+    """ER over all groups, Eq. (5)."""
+    return 1.0 - accuracy(counts.sum(-3))
+
+
+def balanced_error_rate(counts: Floats) -> Floats:
+    """BER over all groups, Eq. (6); if only one class is present, that class's error."""
+    total = counts.sum(-3)
+    fnr, fpr = false_negative_rate(total), false_positive_rate(total)
+    both = 0.5 * (fnr + fpr)
+    return np.where(np.isnan(both), np.fmax(fnr, fpr), both)

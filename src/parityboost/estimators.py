@@ -1,0 +1,461 @@
+"""The public classifier: reads the input, calls the boosting loop, keeps what was fitted."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from . import _inputs
+from ._binning import MAX_BINS, Binner, column_names, find_categorical
+from ._ensemble import on_grid
+from .notions import NOTION_NAMES, FairnessNotion, get_notion
+
+if TYPE_CHECKING:
+    from ._boosting import Round
+
+Floats = NDArray[np.float64]
+
+__all__ = ["AdaFairClassifier"]
+
+
+class AdaFairClassifier(ClassifierMixin, BaseEstimator):
+    """AdaFair: boosting whose mistakes on the group that is worse off weigh more.
+
+    In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that is
+    behind get a fairness-related cost on top of AdaBoost's usual reweighting. Afterwards the best number of learners θ is
+    chosen by (balanced) error plus unfairness on validation data.
+
+    The sensitive attribute is needed by :meth:`fit` only: pass it as ``sensitive_features``, or name a column of X with
+    ``sensitive_feature``.
+
+    Parameters
+    ----------
+    notion : str or FairnessNotion, default="disparate_mistreatment"
+        What should be equal across groups: ``"disparate_mistreatment"`` (false negative and false positive rates),
+        ``"equal_opportunity"`` (false negative rates), ``"statistical_parity"`` (rates of positive predictions),
+        ``"predictive_equality"`` (false positive rates), ``"none"``, or a notion of your own. fairlearn's names
+        ``"equalized_odds"``, ``"true_positive_rate_parity"``, ``"demographic_parity"`` and
+        ``"false_positive_rate_parity"`` mean the same.
+    n_estimators : int, default=200
+        Largest number of boosting rounds T.
+    c : float, default=1.0
+        Between 1 (choose θ by balanced error) and 0 (by error).
+    epsilon : float, default=0.0
+        Tolerance: differences between groups up to this cost nothing.
+    cumulative : bool, default=True
+        Take the costs from the partial ensemble, not from the last weak learner alone.
+    update : {"confidence", "discrete"}, default="confidence"
+        How misclassified instances gain weight: by ``exp(2α·confidence of the leaf)``, or by ``exp(2α)`` as in AdaBoost.
+    learner_weight : {"error", "cost"}, default="error"
+        α from the weighted error, or from the cost-weighted sums of the paper's Eq. (22), which also stops earlier.
+    class_weight : {"balanced", "balanced_groups"} or None, default=None
+        Start with equal weight per class, or per class and group.
+    threshold : float or "auto", default=0.0
+        Predict positive where the margin is above it; ``"auto"`` chooses it together with θ.
+    estimator : classifier, default=None
+        Weak learner that takes ``sample_weight``. None is the native decision stump.
+    criterion : {"gini", "error"}, default="gini"
+        What the native stump optimises.
+    max_bins : int, default=255
+        Largest number of bins of a numeric column; exact if it has no more distinct values.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns to split by category: those of dtype category, string or object, or a list of names, positions or booleans.
+    validation_fraction : float or None, default=0.33
+        Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on the
+        training data itself. Not used when ``fit`` is given a validation set.
+    n_iter_no_change : int or None, default=None
+        Stop when the objective on the validation data has not improved for so many rounds.
+    sensitive_feature : str, int, list or None, default=None
+        Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
+    n_jobs : int or None, default=None
+        Number of threads. The fitted model does not depend on it.
+    verbose : int, default=0
+        Show a progress bar.
+    random_state : int, RandomState or None, default=None
+        Seed of the validation split and of ``estimator``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The class labels; the second one is the positive class.
+    groups_ : ndarray
+        The groups found in training; tuples if there are several sensitive columns.
+    theta_ : int
+        Number of weak learners used for prediction.
+    threshold_ : float
+        Decision threshold on the sum of weighted votes.
+    n_estimators_ : int
+        Number of weak learners trained.
+    estimator_weights_ : ndarray of shape (n_estimators_,)
+        α of every learner.
+    estimators_ : list
+        The weak learners: stumps, or fitted clones of ``estimator``.
+    history_ : DataFrame
+        One row per round: ``alpha``, weighted ``error``, ``feature``, the differences between groups ``delta_…`` (second group
+        minus first; largest minus smallest if there are more than two) and costs ``cost[group, class]``, ``Z``, ``bound`` on
+        the training error (discrete update), and on training and validation data error rate, balanced error rate, violation
+        and objective.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Each feature's share of the weights α of the θ learners.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    Notes
+    -----
+    ``predict_proba`` maps the margin F to ``1 / (1 + exp(-2F))``, the estimate that boosting with exponential loss implies. Its
+    order and its decision at one half are meaningful; it is not calibrated.
+
+    References
+    ----------
+    V. Iosifidis, A. Roy, E. Ntoutsi: Parity-based Cumulative Fairness-aware Boosting. Knowledge and Information Systems,
+    2022.
+
+    Examples
+    --------
+    >>> from parityboost import AdaFairClassifier
+    >>> from parityboost.datasets import load_adult
+    >>> adult = load_adult()
+    >>> model = AdaFairClassifier(notion="equal_opportunity", n_estimators=20, random_state=0)
+    >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+    >>> model.groups_.tolist()
+    ['Female', 'Male']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "notion": [StrOptions(set(NOTION_NAMES)), FairnessNotion],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "c": [Interval(Real, 0, 1, closed="both")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "cumulative": ["boolean"],
+        "update": [StrOptions({"confidence", "discrete"})],
+        "learner_weight": [StrOptions({"error", "cost"})],
+        "class_weight": [StrOptions({"balanced", "balanced_groups"}), None],
+        "threshold": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "criterion": [StrOptions({"gini", "error"})],
+        "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "sensitive_feature": [str, Integral, list, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+    _needs_groups = True
+    _choose_theta = True
+
+    def __init__(
+        self,
+        notion: str | FairnessNotion = "disparate_mistreatment",
+        *,
+        n_estimators: int = 200,
+        c: float = 1.0,
+        epsilon: float = 0.0,
+        cumulative: bool = True,
+        update: str = "confidence",
+        learner_weight: str = "error",
+        class_weight: str | None = None,
+        threshold: float | str = 0.0,
+        estimator: Any = None,
+        criterion: str = "gini",
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        validation_fraction: float | None = 0.33,
+        n_iter_no_change: int | None = None,
+        sensitive_feature: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.notion = notion
+        self.n_estimators = n_estimators
+        self.c = c
+        self.epsilon = epsilon
+        self.cumulative = cumulative
+        self.update = update
+        self.learner_weight = learner_weight
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.estimator = estimator
+        self.criterion = criterion
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.sensitive_feature = sensitive_feature
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
+    ) -> AdaFairClassifier:
+        """Train on X, y.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; missing values are fine.
+        y : array-like of shape (n_samples,)
+            Labels of two classes. The larger label is the positive class.
+        sensitive_features : array-like, Series or DataFrame, optional
+            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns of X.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
+        validation : tuple, optional
+            Data to choose θ on: ``(X, y)``, ``(X, y, sensitive_features)`` or ``(X, y, sensitive_features,
+            sample_weight)``. Replaces the split by ``validation_fraction``.
+
+        Returns
+        -------
+        self
+        """
+        # numba is imported by these; not before it is needed.
+        from ._boosting import Settings, boost, history, starting_weights
+        from ._learners import EstimatorLearner, Sample, StumpLearner, Team
+
+        validate_data(self, X, skip_check_array=True, reset=True)
+        X = _inputs.read_table(X)
+        self.n_features_in_ = X.shape[1]
+        y, self.classes_ = _inputs.read_target(y, len(X))
+        weights = _inputs.read_weights(sample_weight, len(X))
+        group, self.groups_ = self._read_groups(X, sensitive_features)
+        labels = [str(label) for label in self.classes_]
+        notion = get_notion(self.notion)
+        rng = check_random_state(self.random_state)
+
+        # A row without weight is no row: it must not shape the bins or the groups either.
+        rows = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
+        y, group = y[rows], group[rows]
+        weights = None if weights is None else weights[rows]
+        if len(rows) < len(X):
+            self._check_still_two(y, group)
+            kept, group = np.unique(group, return_inverse=True)
+            self.groups_ = self.groups_[kept]
+        n_groups = len(self.groups_)
+
+        X_scored: Any = X
+        train_at, scored_at = np.arange(len(rows)), None
+        if validation is not None:
+            X_scored, y_scored, group_scored, weights_scored = self._read_validation(validation)
+        elif self.validation_fraction is not None and self._choose_theta:
+            train_at, scored_at = _inputs.stratified_split(y * n_groups + group, self.validation_fraction, rng)
+
+        def part(at: NDArray[np.intp]) -> Sample:
+            return Sample(y[at], group[at], n_groups, None if weights is None else weights[at], rows[at], team)
+
+        with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
+            train = part(train_at)
+            if validation is not None:
+                scored = Sample(
+                    y_scored, group_scored, n_groups, weights_scored, np.arange(len(X_scored)), team
+                )
+            else:
+                scored = train if scored_at is None else part(scored_at)
+            _inputs.check_groups(train.totals, self.groups_, labels, notion, "training data")
+            if scored is not train:
+                _inputs.check_groups(scored.totals, self.groups_, labels, notion, "validation data")
+
+            learner: Any
+            if self.estimator is None:
+                categorical = find_categorical(X, self.categorical_features)
+                train_weights = None if weights is None else weights[train_at]
+                binner = Binner.fit(X, rows[train_at], train_weights, self.max_bins, categorical)
+                learner = StumpLearner(binner, X, train, X_scored, scored, self.criterion, team)
+            else:
+                if not has_fit_parameter(self.estimator, "sample_weight"):
+                    raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
+                learner = EstimatorLearner(self.estimator, self.classes_, X, train, X_scored, scored, rng)
+
+            settings = Settings(
+                notion=notion,
+                n_estimators=self.n_estimators,
+                c=self.c,
+                epsilon=self.epsilon,
+                cumulative=self.cumulative,
+                update=self.update,
+                learner_weight=self.learner_weight,
+                threshold=None if isinstance(self.threshold, str) else on_grid(float(self.threshold)),
+                n_iter_no_change=self.n_iter_no_change,
+                choose_theta=self._choose_theta,
+            )
+            progress = _Progress(type(self).__name__, self.n_estimators) if self.verbose else None
+            boosted = boost(learner, train, scored, starting_weights(train, self.class_weight), settings, progress)
+            if progress is not None:
+                progress.close(boosted.theta, boosted.stopped)
+
+        self._ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
+        self.theta_ = boosted.theta
+        self.threshold_ = boosted.rounds[boosted.theta - 1].threshold
+        self.n_estimators_ = len(boosted.rounds)
+        self.history_ = history(
+            boosted,
+            settings,
+            [_inputs.group_name(g) for g in self.groups_],
+            labels,
+            column_names(X) if self.estimator is None else None,
+            scored is not train,
+        )
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """The margin Σ α_j h_j(x) over the first θ learners, minus the threshold; positive means the positive class."""
+        X = self._read_new(X)
+        margin: Floats = self._ensemble.margin(X, self.theta_) - self.threshold_
+        return margin
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class labels. No sensitive attribute is needed."""
+        return self._labels(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Scores between 0 and 1 per class that sum to one and agree with :meth:`predict`; not calibrated."""
+        positive = expit(2.0 * self.decision_function(X))
+        return np.column_stack([1.0 - positive, positive])
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """:meth:`decision_function` after each of the ``n_estimators_`` rounds."""
+        X = self._read_new(X)
+        for margin in self._ensemble.staged_margin(X):
+            yield margin - self.threshold_
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """:meth:`predict` after each of the ``n_estimators_`` rounds; the one numbered ``theta_`` is :meth:`predict`."""
+        for margin in self.staged_decision_function(X):
+            yield self._labels(margin)
+
+    @property
+    def estimator_weights_(self) -> Floats:
+        """α of every trained learner."""
+        check_is_fitted(self)
+        weights: Floats = self._ensemble.alphas
+        return weights
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """Every trained weak learner."""
+        check_is_fitted(self)
+        return list(self._ensemble.stumps if self.estimator is None else self._ensemble.estimators)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each feature's share of the weights of the θ learners."""
+        check_is_fitted(self)
+        importances: Floats = self._ensemble.importances(self.theta_)
+        return importances
+
+    def _labels(self, margin: Floats) -> NDArray[Any]:
+        labels: NDArray[Any] = self.classes_[(margin > 0).astype(np.intp)]
+        return labels
+
+    def _read_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        X = _inputs.read_table(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but {type(self).__name__} was fitted with {self.n_features_in_}")
+        return X
+
+    def _read_groups(
+        self, X: Any, sensitive_features: Any, groups: NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        if sensitive_features is not None and self.sensitive_feature is not None:
+            raise ValueError(
+                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
+                f"{self.sensitive_feature!r} in the constructor; use one of them"
+            )
+        if sensitive_features is None and self.sensitive_feature is not None:
+            sensitive_features = _inputs.sensitive_columns(X, self.sensitive_feature)
+        if sensitive_features is None:
+            if not self._needs_groups:
+                return np.zeros(len(X), dtype=np.intp), np.array(["all"], dtype=object)
+            raise ValueError(
+                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a column of "
+                "X with the parameter sensitive_feature"
+            )
+        codes, found = _inputs.read_groups(sensitive_features, len(X), groups)
+        if len(found) < 2 and self._needs_groups:
+            raise ValueError(f"only one group in the sensitive attribute, {_inputs.group_name(found[0])!r}: two are needed")
+        return codes, found
+
+    def _check_still_two(self, y: NDArray[np.int8], group: NDArray[np.intp]) -> None:
+        if len(np.unique(y)) < 2:
+            raise ValueError(f"only class {self.classes_[y[0]]!r} has rows of positive sample_weight")
+        if len(np.unique(group)) < 2 and self._needs_groups:
+            name = _inputs.group_name(self.groups_[group[0]])
+            raise ValueError(f"only one group has rows of positive sample_weight, {name!r}: two are needed")
+
+    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int8], NDArray[np.intp], Floats | None]:
+        if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
+            raise ValueError(
+                "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), got "
+                f"{type(validation).__name__}" + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
+            )
+        X, y, sensitive, weights = (*validation, None, None)[:4]
+        validate_data(self, X, skip_check_array=True, reset=False)
+        X = _inputs.read_table(X)
+        codes, _ = _inputs.read_target(y, len(X), self.classes_)
+        group, _ = self._read_groups(X, sensitive, self.groups_)
+        return X, codes, group, _inputs.read_weights(weights, len(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class _Progress:
+    """A progress bar on standard error: redrawn in place on a terminal, a line at every tenth of the way elsewhere."""
+
+    def __init__(self, name: str, n_rounds: int) -> None:
+        self._name, self._n_rounds, self._started = name, n_rounds, time.perf_counter()
+        self._in_place = sys.stderr.isatty()
+        self._best = np.inf
+        self._drawn = 0.0
+
+    def __call__(self, j: int, result: Round, theta: int) -> None:
+        self._best = min(self._best, result.objective)
+        now = time.perf_counter()
+        last = j == self._n_rounds
+        if self._in_place and (now - self._drawn < 0.05 and not last):
+            return
+        if not self._in_place and j % max(self._n_rounds // 10, 1) and not last:
+            return
+        self._drawn = now
+        filled = 24 * j // self._n_rounds
+        bar = "█" * filled + "░" * (24 - filled)
+        line = (
+            f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {result.objective:.4f}  "
+            f"best {self._best:.4f} at {theta}  {now - self._started:.1f} s"
+        )
+        print(f"\r{line}\x1b[K" if self._in_place else line, end="" if self._in_place else "\n", file=sys.stderr, flush=True)
+
+    def close(self, theta: int, stopped: str) -> None:
+        reasons = {
+            "n_estimators": "all rounds done",
+            "perfect": "a learner made no mistake",
+            "termination": "no learner better than chance",
+            "no_change": "no improvement",
+        }
+        seconds = time.perf_counter() - self._started
+        start = "\n" if self._in_place else ""
+        print(f"{start}{self._name}: θ = {theta}, {reasons[stopped]}, {seconds:.1f} s", file=sys.stderr, flush=True)
+
+

@@ -1,0 +1,301 @@
+"""Fairness and performance measures for any classifier's predictions.
+
+Everything is computed from ``counts[group, y_true, y_pred]``, so two or more groups, several sensitive columns and sample
+weights work throughout. Signs follow the paper: δ = rate(non-protected) − rate(protected).
+
+The measures take ``sensitive_features`` as a named keyword and can be used as scorers with metadata routing::
+
+    scorer = make_scorer(disparate_mistreatment, greater_is_better=False).set_score_request(sensitive_features=True)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from . import _rates
+from ._inputs import group_name, read_groups, read_weights
+from .notions import FairnessNotion, get_notion
+
+Floats = NDArray[np.float64]
+
+__all__ = [
+    "balanced_error_rate",
+    "disparate_mistreatment",
+    "equal_opportunity_difference",
+    "error_rate",
+    "fairness_objective",
+    "group_counts",
+    "group_table",
+    "predictive_equality_difference",
+    "signed_differences",
+    "statistical_parity_difference",
+    "violation",
+]
+
+
+def group_counts(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
+) -> tuple[Floats, NDArray[Any]]:
+    """Weighted counts per group, true class and predicted class.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_groups, 2, 2)
+        Axes are group, true class and predicted class; 0 is negative and 1 positive.
+    groups : ndarray of shape (n_groups,)
+        The groups, sorted; tuples if there are several sensitive columns.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import group_counts
+    >>> counts, groups = group_counts([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=["a", "a", "b", "b"])
+    >>> counts[groups == "b", 1, 0]  # b's false negatives
+    array([1.])
+    """
+    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    for name, values in (("y_true", y_true), ("y_pred", y_pred)):
+        if len(values) != len(y_true):
+            raise ValueError(f"y_true has {len(y_true)} values, {name} {len(values)}")
+        if pd.isna(values).any():
+            raise ValueError(f"{name} has missing values")
+    positive = _positive_label(y_true, y_pred, pos_label)
+    group, groups = read_groups(sensitive_features, len(y_true))
+    weights = read_weights(sample_weight, len(y_true))
+    cell = (group * 2 + (y_true == positive)) * 2 + (y_pred == positive)
+    counts = np.bincount(cell, weights=weights, minlength=4 * len(groups)).astype(np.float64)
+    if weights is None and sample_weight is not None:  # equal weights other than one
+        counts *= float(np.ravel(sample_weight)[0])
+    return counts.reshape(len(groups), 2, 2), groups
+
+
+def group_table(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
+) -> pd.DataFrame:
+    """Size, selection rate, TPR, TNR, FPR, FNR and accuracy of every group, and of all together in the last row.
+
+    Parameters are those of :func:`group_counts`. With several sensitive columns the index shows their values joined by
+    ``" & "``.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import group_table
+    >>> table = group_table([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=["a", "a", "b", "b"])
+    >>> table[["n", "selection_rate", "tpr", "fpr"]]
+             n  selection_rate  tpr  fpr
+    group
+    a      2.0             1.0  1.0  1.0
+    b      2.0             0.0  0.0  0.0
+    all    4.0             0.5  0.5  0.5
+    """
+    counts, groups = group_counts(
+        y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+    counts = np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
+    index = pd.Index([*map(group_name, groups), "all"], name="group")
+    return pd.DataFrame(
+        {
+            "n": counts.sum(axis=(1, 2)),
+            "selection_rate": _rates.selection_rate(counts),
+            "tpr": _rates.true_positive_rate(counts),
+            "tnr": _rates.true_negative_rate(counts),
+            "fpr": _rates.false_positive_rate(counts),
+            "fnr": _rates.false_negative_rate(counts),
+            "accuracy": _rates.accuracy(counts),
+        },
+        index=index,
+    )
+
+
+def signed_differences(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    protected: Any,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> pd.Series:
+    """The paper's signed differences, rate(non-protected) − rate(protected).
+
+    ``protected`` is the protected group, a tuple if there are several sensitive columns. All other groups together are the
+    non-protected group.
+
+    Returns
+    -------
+    Series
+        ``statistical_parity`` (Eq. 1), ``equal_opportunity`` (δFNR, Eq. 2), ``predictive_equality`` (δFPR, Eq. 3).
+
+    Examples
+    --------
+    >>> from parityboost.metrics import signed_differences
+    >>> signed_differences([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=list("mmff"), protected="f")
+    statistical_parity     1.0
+    equal_opportunity     -1.0
+    predictive_equality    1.0
+    dtype: float64
+    """
+    counts, groups = group_counts(
+        y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+    is_protected = np.array([group == protected for group in groups.tolist()])
+    if not is_protected.any() or is_protected.all():
+        known = ", ".join(repr(group) for group in groups.tolist())
+        raise ValueError(f"protected must be one of two or more groups, got {protected!r}; the groups are {known}")
+    pair = np.stack([counts[is_protected].sum(axis=0), counts[~is_protected].sum(axis=0)])
+    rates = {
+        "statistical_parity": _rates.selection_rate(pair),
+        "equal_opportunity": _rates.false_negative_rate(pair),
+        "predictive_equality": _rates.false_positive_rate(pair),
+    }
+    return pd.Series({name: float(rate[1] - rate[0]) for name, rate in rates.items()})
+
+
+def violation(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    notion: str | FairnessNotion,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """How much a notion is violated: the largest difference between two groups, summed over the notion's rates.
+
+    A group for which a rate is not defined (no positives, say) is left out of that rate.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import violation
+    >>> violation([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=list("mmff"), notion="equal_opportunity")
+    1.0
+    """
+    counts, _ = group_counts(
+        y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return float(get_notion(notion).violation(counts))
+
+
+class Measure(Protocol):
+    """The signature that the named measures share."""
+
+    def __call__(
+        self, y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
+    ) -> float: ...
+
+
+def _measure(name: str, notion: str, doc: str) -> Measure:
+    def measure(
+        y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
+    ) -> float:
+        counts, _ = group_counts(
+            y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+        )
+        return float(get_notion(notion).violation(counts))
+
+    measure.__name__ = measure.__qualname__ = name
+    measure.__doc__ = f"""{doc}
+
+    Parameters are those of :func:`group_counts`. A group for which a rate is not defined is left out of it.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import {name}
+    >>> {name}([1, 0, 1, 0], [1, 0, 1, 0], sensitive_features=list("mmff"))
+    0.0
+    """
+    return measure
+
+
+statistical_parity_difference = _measure(
+    "statistical_parity_difference",
+    "statistical_parity",
+    "The absolute value of St.Parity, Eq. (1): largest difference in selection rate between two groups.",
+)
+equal_opportunity_difference = _measure(
+    "equal_opportunity_difference",
+    "equal_opportunity",
+    "The absolute value of Eq.Op. = δFNR, Eq. (2): largest difference in false negative rate between two groups.",
+)
+predictive_equality_difference = _measure(
+    "predictive_equality_difference",
+    "predictive_equality",
+    "The absolute value of δFPR, Eq. (3): largest difference in false positive rate between two groups.",
+)
+disparate_mistreatment = _measure(
+    "disparate_mistreatment",
+    "disparate_mistreatment",
+    "D.M. = abs(δFPR) + abs(δFNR), Eq. (4): a sum, where fairlearn's ``equalized_odds_difference`` is the larger one.",
+)
+
+
+def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """ER, one minus accuracy (Eq. 5)."""
+    return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, None)))
+
+
+def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
+    """BER, one minus balanced accuracy (Eq. 6)."""
+    return float(_rates.balanced_error_rate(_ungrouped(y_true, y_pred, sample_weight, pos_label)))
+
+
+def fairness_objective(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    notion: str | FairnessNotion = "disparate_mistreatment",
+    c: float = 1.0,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """c·BER + (1−c)·ER + violation, what AdaFair's choice of θ minimises (Eq. 16).
+
+    Examples
+    --------
+    >>> from parityboost.metrics import fairness_objective
+    >>> fairness_objective([1, 0, 1, 0], [1, 0, 0, 0], sensitive_features=list("mmff"), notion="equal_opportunity")
+    1.25
+    """
+    counts, _ = group_counts(
+        y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return float(get_notion(notion).objective(counts, c))
+
+
+def _ungrouped(y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any) -> Floats:
+    everyone = np.zeros(len(y_true), dtype=np.intp)
+    counts, _ = group_counts(
+        y_true, y_pred, sensitive_features=everyone, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return counts
+
+
+def _positive_label(y_true: NDArray[Any], y_pred: NDArray[Any], pos_label: Any) -> Any:
+    labels = np.unique(np.concatenate([np.unique(y_true), np.unique(y_pred)]))
+    if len(labels) > 2:
+        raise ValueError(f"labels must be of two classes, got {len(labels)}: {labels[:5].tolist()}")
+    if pos_label is not None:
+        if pos_label not in labels and len(labels) == 2:
+            raise ValueError(f"pos_label={pos_label!r} is not one of the labels {labels.tolist()}")
+        return pos_label
+    if len(labels) == 2:
+        return labels[1]
+    if labels[0] in (0, -1, False, 1, True):
+        return 1
+    raise ValueError(f"all labels are {labels[0]!r}: give pos_label to say which class is the positive one")

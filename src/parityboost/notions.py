@@ -1,0 +1,222 @@
+"""Fairness notions: which rate should be equal across groups, and whom to boost when it is not.
+
+A notion is a tuple of :class:`Gap`. From the gaps the base class derives everything the algorithm asks for: the costs u of a
+round (Eqs. 9, 11, 13 of the paper), the violation F.M. in the choice of θ (Eq. 16) and the signed differences δ that the
+paper plots per round. A new notion is therefore one small class; :class:`PredictiveEquality` is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._rates import (
+    NEGATIVE,
+    POSITIVE,
+    Floats,
+    balanced_error_rate,
+    error_rate,
+    false_negative_rate,
+    false_positive_rate,
+    selection_rate,
+    spread,
+)
+
+__all__ = [
+    "DisparateMistreatment",
+    "EqualOpportunity",
+    "FairnessNotion",
+    "Gap",
+    "NoNotion",
+    "PredictiveEquality",
+    "StatisticalParity",
+    "get_notion",
+]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A rate that should be the same in every group.
+
+    Parameters
+    ----------
+    name : str
+        Short name; ``history_`` has a column ``delta_<name>``.
+    rate : callable
+        Maps ``counts[..., group, y_true, y_pred]`` to one rate per group, NaN where a group has none.
+    boosts : tuple of int
+        The true classes (0 negative, 1 positive) whose misclassified instances get the cost.
+    high_is_good : bool
+        Whether the group with the *lower* rate is the one discriminated against.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import Gap
+    >>> accuracy = Gap("accuracy", lambda n: (n[..., 0, 0] + n[..., 1, 1]) / n.sum((-2, -1)), (0, 1), high_is_good=True)
+    >>> counts = np.array([[[8.0, 2.0], [0.0, 10.0]], [[5.0, 5.0], [5.0, 5.0]]])
+    >>> accuracy.shortfall(counts)
+    array([0. , 0.4])
+    """
+
+    name: str
+    rate: Callable[[Floats], Floats]
+    boosts: tuple[int, ...]
+    high_is_good: bool = False
+
+    def shortfall(self, counts: Floats) -> Floats:
+        """How far each group is behind the best one; 0 for a group that has no such rate."""
+        rates = self.rate(counts)
+        if self.high_is_good:
+            rates = -rates
+        behind = rates - np.fmin.reduce(rates, axis=-1)[..., None]
+        return np.where(np.isnan(behind), 0.0, behind)
+
+
+class FairnessNotion:
+    """Base class: set ``name`` and ``gaps`` in a subclass.
+
+    Examples
+    --------
+    >>> from parityboost.notions import FairnessNotion, Gap
+    >>> from parityboost._rates import accuracy
+    >>> class AccuracyParity(FairnessNotion):
+    ...     name = "accuracy_parity"
+    ...     gaps = (Gap("accuracy", accuracy, boosts=(0, 1), high_is_good=True),)
+    >>> AccuracyParity()
+    AccuracyParity()
+    """
+
+    name: str = ""
+    gaps: tuple[Gap, ...] = ()
+
+    def costs(self, counts: Floats, epsilon: float = 0.0) -> Floats:
+        """The fairness-related costs ``u[..., group, y_true]`` of misclassified instances (Eqs. 9, 11, 13).
+
+        A group pays its distance to the best group, if that is above the tolerance ``epsilon``. For two groups this is
+        |δ| for the group discriminated against and 0 for the other.
+        """
+        u = np.zeros(counts.shape[:-1])
+        for gap in self.gaps:
+            behind = gap.shortfall(counts)
+            behind = np.where(behind > epsilon, behind, 0.0)
+            for label in gap.boosts:
+                u[..., label] += behind
+        return u
+
+    def violation(self, counts: Floats) -> Floats:
+        """F.M. in Eq. (16): largest difference between any two groups, summed over the gaps, never negative."""
+        total = np.zeros(counts.shape[:-3])
+        for gap in self.gaps:
+            total = total + spread(gap.rate(counts))
+        return total
+
+    def deltas(self, counts: Floats) -> dict[str, Floats]:
+        """The difference δ per gap: second group minus first (signed) for two groups, else largest minus smallest."""
+        rates = {gap.name: gap.rate(counts) for gap in self.gaps}
+        if counts.shape[-3] == 2:
+            return {name: r[..., 1] - r[..., 0] for name, r in rates.items()}
+        return {name: spread(r) for name, r in rates.items()}
+
+    def objective(self, counts: Floats, c: float = 1.0) -> Floats:
+        """c·BER + (1−c)·ER + F.M., what the choice of θ minimises (Eq. 16)."""
+        return c * balanced_error_rate(counts) + (1.0 - c) * error_rate(counts) + self.violation(counts)
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+        return f"{type(self).__name__}({settings})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *sorted(vars(self).items())))
+
+
+class StatisticalParity(FairnessNotion):
+    """Equal rates of positive predictions: δSP = 0 (Eqs. 1 and 8).
+
+    Parameters
+    ----------
+    boost : {"positives", "misclassified"}
+        Which instances of the group with fewer positive predictions get the cost. ``"positives"``, the default, boosts its
+        misclassified positives, which is what brings parity. ``"misclassified"`` boosts all its misclassified instances, as
+        Eq. (9) is printed; boosting its false positives works against parity.
+    """
+
+    name = "statistical_parity"
+
+    def __init__(self, boost: str = "positives") -> None:
+        if boost not in ("positives", "misclassified"):
+            raise ValueError(f"boost must be 'positives' or 'misclassified', got {boost!r}")
+        self.boost = boost
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:  # type: ignore[override]
+        """The selection rate, higher being better."""
+        boosts = (POSITIVE,) if self.boost == "positives" else (NEGATIVE, POSITIVE)
+        return (Gap("sp", selection_rate, boosts, high_is_good=True),)
+
+
+class EqualOpportunity(FairnessNotion):
+    """Equal false negative rates: δFNR = 0 (Eqs. 2 and 10)."""
+
+    name = "equal_opportunity"
+    gaps = (Gap("fnr", false_negative_rate, (POSITIVE,)),)
+
+
+class PredictiveEquality(FairnessNotion):
+    """Equal false positive rates: δFPR = 0. Not in the paper; the mirror image of equal opportunity."""
+
+    name = "predictive_equality"
+    gaps = (Gap("fpr", false_positive_rate, (NEGATIVE,)),)
+
+
+class DisparateMistreatment(FairnessNotion):
+    """Equal false negative and false positive rates: |δFNR| + |δFPR| = 0 (Eqs. 4, 10 and 12).
+
+    The violation is the *sum* of the two differences; fairlearn's ``equalized_odds_difference`` is the larger of them.
+    """
+
+    name = "disparate_mistreatment"
+    gaps = (*EqualOpportunity.gaps, *PredictiveEquality.gaps)
+
+
+class NoNotion(FairnessNotion):
+    """No fairness at all: nothing ever costs anything, and AdaFair is AdaBoost."""
+
+    name = "none"
+
+
+_NOTIONS: dict[str, type[FairnessNotion]] = {
+    notion.name: notion
+    for notion in (StatisticalParity, EqualOpportunity, DisparateMistreatment, PredictiveEquality, NoNotion)
+}
+# What fairlearn calls the same constraints.
+_ALIASES = {
+    "demographic_parity": "statistical_parity",
+    "true_positive_rate_parity": "equal_opportunity",
+    "equalized_odds": "disparate_mistreatment",
+    "false_positive_rate_parity": "predictive_equality",
+}
+NOTION_NAMES = frozenset(_NOTIONS) | frozenset(_ALIASES)
+
+
+def get_notion(notion: str | FairnessNotion) -> FairnessNotion:
+    """A notion by its name, by fairlearn's name for it, or as it is.
+
+    Examples
+    --------
+    >>> from parityboost.notions import get_notion
+    >>> get_notion("equalized_odds")
+    DisparateMistreatment()
+    """
+    if isinstance(notion, FairnessNotion):
+        return notion
+    name = _ALIASES.get(notion, notion)
+    if name not in _NOTIONS:
+        known = ", ".join(sorted(NOTION_NAMES))
+        raise ValueError(f"unknown fairness notion {notion!r}; known are {known}, or an instance of FairnessNotion")
+    return _NOTIONS[name]()
