@@ -49,9 +49,9 @@ class NumericColumn:
         else:
             cuts = np.arange(len(distinct) - 1)
         below, above = distinct[cuts], distinct[cuts + 1]
-        edges = below + (above - below) / 2
+        edges = below / 2 + above / 2  # halved first: no overflow
         # The midpoint of two neighbouring floats may round to the upper one, which would then move to the left bin.
-        edges = np.where((edges >= above) | ~np.isfinite(edges), below, edges)
+        edges = np.where(edges >= above, below, edges)
         return cls(name, edges, len(edges) + 1 if len(distinct) else 0)
 
     def encode(self, column: Any) -> Codes:

@@ -1,0 +1,73 @@
+"""AdaBoost is AdaFair with a notion that costs nothing and θ = T."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..estimators import AdaFairClassifier
+
+
+class AdaBoostClassifier(AdaFairClassifier):
+    """AdaBoost with decision stumps on AdaFair's own kernel: no fairness, no choice of θ.
+
+    Takes the same data frames as :class:`parityboost.AdaFairClassifier` (categories and missing values included).
+    ``sensitive_features`` may be passed to ``fit`` like to any other method here; it changes nothing but adds the groups to
+    the measures in ``history_``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=200
+        Number of boosting rounds T.
+    update : {"discrete", "confidence"}, default="discrete"
+        AdaBoost's own reweighting, or the confidence-rated one that AdaFair defaults to.
+    class_weight, estimator, criterion, max_bins, categorical_features, n_jobs, verbose, random_state :
+        As in :class:`parityboost.AdaFairClassifier`.
+
+    Examples
+    --------
+    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost.datasets import load_adult
+    >>> X, y = load_adult(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> model.theta_
+    20
+    """
+
+    _needs_groups = False
+    _choose_theta = False
+
+    # AdaFair's other parameters are fixed, not parameters.
+    notion = "none"
+    c = 1.0
+    epsilon = 0.0
+    cumulative = True
+    learner_weight = "error"
+    threshold = 0.0
+    validation_fraction = None
+    n_iter_no_change = None
+    sensitive_feature = None
+
+    def __init__(
+        self,
+        n_estimators: int = 200,
+        *,
+        update: str = "discrete",
+        class_weight: str | None = None,
+        estimator: Any = None,
+        criterion: str = "gini",
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.update = update
+        self.class_weight = class_weight
+        self.estimator = estimator
+        self.criterion = criterion
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state

@@ -1,0 +1,303 @@
+"""A plain NumPy twin of AdaFair, written for reading.
+
+It works on the raw columns, without bins, histograms or sorting, looks at every candidate split row by row, and follows
+Algorithm 1 of the paper line by line. The fast implementation is tested against it. Small numbers of rows only.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+TIE = 1e-12  # scores, objectives and leaf weights this close are equal; the first candidate wins
+PERFECT = 1e-10
+GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
+
+
+# --- Fairness notions: rate, which group is worse off, which true classes get the cost -----------------------------------
+
+
+def selection_rate(y, predicted, w):
+    return w[predicted == 1].sum() / w.sum()
+
+
+def false_negative_rate(y, predicted, w):
+    return w[(y == 1) & (predicted == 0)].sum() / w[y == 1].sum()
+
+
+def false_positive_rate(y, predicted, w):
+    return w[(y == 0) & (predicted == 1)].sum() / w[y == 0].sum()
+
+
+NOTIONS = {
+    "statistical_parity": [(selection_rate, "low rate is worse", (1,))],
+    "equal_opportunity": [(false_negative_rate, "high rate is worse", (1,))],
+    "predictive_equality": [(false_positive_rate, "high rate is worse", (0,))],
+    "disparate_mistreatment": [
+        (false_negative_rate, "high rate is worse", (1,)),
+        (false_positive_rate, "high rate is worse", (0,)),
+    ],
+    "none": [],
+}
+
+
+def rates_per_group(rate, y, group, predicted, w, n_groups):
+    return np.array([rate(y[group == g], predicted[group == g], w[group == g]) for g in range(n_groups)])
+
+
+def costs(notion, epsilon, y, group, predicted, w, n_groups):
+    """u[group, class], Eqs. (9), (11), (13), for two or more groups."""
+    u = np.zeros((n_groups, 2))
+    for rate, worse, classes in NOTIONS[notion]:
+        r = rates_per_group(rate, y, group, predicted, w, n_groups)
+        behind = r.max() - r if worse == "low rate is worse" else r - r.min()
+        for g in range(n_groups):
+            for label in classes:
+                if behind[g] > epsilon:
+                    u[g, label] += behind[g]
+    return u
+
+
+def violation(notion, y, group, predicted, w, n_groups):
+    """F.M. in Eq. (16)."""
+    total = 0.0
+    for rate, _, _ in NOTIONS[notion]:
+        r = rates_per_group(rate, y, group, predicted, w, n_groups)
+        total += r.max() - r.min()
+    return total
+
+
+def objective(notion, c, y, group, predicted, w, n_groups):
+    """c·BER + (1−c)·ER + F.M., Eq. (16)."""
+    er = w[predicted != y].sum() / w.sum()
+    ber = 0.5 * (false_negative_rate(y, predicted, w) + false_positive_rate(y, predicted, w))
+    return c * ber + (1 - c) * er + violation(notion, y, group, predicted, w, n_groups)
+
+
+# --- The weak learner: every split of every column -----------------------------------------------------------------------
+
+
+@dataclass
+class Split:
+    """Rows on the left: ``x <= value`` (numeric) or ``x == value`` (categorical); missing values as told."""
+
+    feature: int
+    categorical: bool
+    value: object
+    missing_left: bool
+    known: tuple = ()  # the categories seen in training
+    left_vote: int = 0
+    right_vote: int = 0
+    left_confidence: float = 0.0
+    right_confidence: float = 0.0
+
+    def goes_left(self, columns):
+        x = columns[self.feature]
+        left = np.zeros(len(x), dtype=bool)
+        for i, value in enumerate(x):
+            if is_missing(value) or (self.categorical and value not in self.known):
+                left[i] = self.missing_left
+            elif self.value is not None:
+                left[i] = value == self.value if self.categorical else value <= self.value
+        return left
+
+    def vote(self, columns):
+        return np.where(self.goes_left(columns), self.left_vote, self.right_vote)
+
+    def confidence(self, columns):
+        return np.where(self.goes_left(columns), self.left_confidence, self.right_confidence)
+
+
+def is_missing(value):
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+def candidate_splits(feature, x, categorical, D):
+    """In the order in which ties are broken."""
+    values = sorted({value for value in x if not is_missing(value)})
+    missing = np.array([is_missing(value) for value in x])
+    known = tuple(values)
+    if categorical:
+        for value in values:
+            if len(values) > 1 or missing.any():
+                yield Split(feature, True, value, False, known)
+            if len(values) > 1 and missing.any():
+                yield Split(feature, True, value, True, known)
+        if len(values) > 1 and missing.any():
+            yield Split(feature, True, None, True, known)
+        return
+    for lower, upper in zip(values[:-1], values[1:], strict=True):
+        threshold = (lower + upper) / 2
+        if missing.any():
+            yield Split(feature, False, threshold, True)
+            yield Split(feature, False, threshold, False)
+        else:  # no row tells where missing values belong: to the heavier side
+            left = np.array([value <= threshold for value in x])
+            yield Split(feature, False, threshold, D[left].sum() >= 0.5 * D.sum() - TIE)
+    if values and missing.any():
+        yield Split(feature, False, np.inf, False)  # missing against all values, also larger ones to come
+
+
+def score(split, columns, y, D, criterion):
+    left = split.goes_left(columns)
+    total = 0.0
+    for leaf in (left, ~left):
+        negative, positive = D[leaf & (y == 0)].sum(), D[leaf & (y == 1)].sum()
+        if criterion == "error":
+            total += max(negative, positive)
+        elif negative + positive > 0:
+            total += (negative**2 + positive**2) / (negative + positive)
+    return total
+
+
+def best_stump(columns, categorical, y, D, criterion):
+    best, best_score = None, -1.0
+    for f, x in enumerate(columns):
+        best_of_column, best_score_of_column = None, -1.0
+        for split in candidate_splits(f, x, categorical[f], D):
+            this = score(split, columns, y, D, criterion)
+            if this > best_score_of_column + TIE:
+                best_of_column, best_score_of_column = split, this
+        if best_score_of_column > best_score + TIE:
+            best, best_score = best_of_column, best_score_of_column
+    if best is None:  # nothing can be split: one leaf for all
+        best = Split(0, False, np.inf, True)
+    left = best.goes_left(columns)
+    for name, leaf in (("left", left), ("right", ~left)):
+        if not leaf.any():
+            leaf = ~leaf
+        negative, positive = D[leaf & (y == 0)].sum(), D[leaf & (y == 1)].sum()
+        vote = 1 if positive - negative > TIE else -1
+        setattr(best, f"{name}_vote", vote)
+        setattr(best, f"{name}_confidence", (positive if vote == 1 else negative) / (negative + positive))
+    return best
+
+
+# --- Boosting ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Result:
+    stumps: list = field(default_factory=list)
+    alphas: list = field(default_factory=list)
+    Z: list = field(default_factory=list)
+    costs: list = field(default_factory=list)
+    objectives: list = field(default_factory=list)
+    thresholds: list = field(default_factory=list)
+    D: np.ndarray = None
+    theta: int = 0
+
+
+def half_log(right, wrong):
+    if right <= wrong:
+        return 0.0
+    return max(round(0.5 * np.log(right / max(wrong, PERFECT)) / GRID) * GRID, 0.0)
+
+
+def starting_weights(y, group, w, n_groups, class_weight):
+    D = w.astype(float).copy()
+    if class_weight == "balanced":
+        for label in (0, 1):
+            D[y == label] /= w[y == label].sum()
+    elif class_weight == "balanced_groups":
+        for label in (0, 1):
+            for g in range(n_groups):
+                cell = (y == label) & (group == g)
+                if cell.any():
+                    D[cell] /= w[cell].sum()
+    return D / D.sum()
+
+
+def candidate_thresholds(margin):
+    """0 and the midpoints between neighbouring margins, 0 standing for the two around it; nearest to 0 first."""
+    distinct = np.unique(margin)
+    candidates = [0.0]
+    for lower, upper in zip(distinct[:-1], distinct[1:], strict=True):
+        if not lower <= 0 < upper:
+            candidates.append((lower + upper) / 2)
+    return sorted(candidates, key=lambda t: (abs(t), t))
+
+
+def fit(
+    columns,
+    categorical,
+    y,
+    group,
+    *,
+    sample_weight=None,
+    validation=None,  # (columns, y, group, sample_weight)
+    notion="disparate_mistreatment",
+    n_estimators=200,
+    c=1.0,
+    epsilon=0.0,
+    cumulative=True,
+    update="confidence",
+    learner_weight="error",
+    class_weight=None,
+    threshold=0.0,
+    criterion="gini",
+    n_iter_no_change=None,
+):
+    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    n_groups = group.max() + 1
+    sign = np.where(y == 1, 1, -1)
+    D = starting_weights(y, group, w, n_groups, class_weight)  # line 1 of Algorithm 1
+    margin = np.zeros(len(y))
+    if validation is not None:
+        columns_v, y_v, group_v, w_v = validation
+        w_v = np.ones(len(y_v)) if w_v is None else w_v
+        margin_v = np.zeros(len(y_v))
+    result = Result(D=D)
+    best = np.inf
+
+    for j in range(1, n_estimators + 1):
+        h = best_stump(columns, categorical, y, D, criterion)  # line 3
+        votes = h.vote(columns)
+        wrong = votes != sign
+        error = D[wrong].sum()
+        alpha = half_log(1 - error, error)
+        if alpha <= 0:
+            break
+
+        # line 5: costs, from H_{1:j} or from h_j alone
+        decided_by = margin + alpha * votes if cumulative else votes
+        u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups)
+        C = np.where(wrong, 1 + u[group, y], 1.0)  # line 6
+        if learner_weight == "cost":  # Eq. (22), and the termination condition, Eq. (23)
+            alpha = half_log((C * D)[~wrong].sum(), (C * D)[wrong].sum())
+            if alpha <= 0:
+                break
+        margin = margin + alpha * votes
+
+        # line 8, Eqs. (14) and (15); with confidence 1 this is D·C·exp(−α·y·h)
+        confidence = h.confidence(columns) if update == "confidence" else np.ones(len(y))
+        D = D * C * np.exp(-alpha) * np.where(wrong, np.exp(2 * alpha * confidence), 1.0)
+        Z = D.sum()
+        D = D / Z
+
+        # line 13: θ, Eq. (16)
+        if validation is None:
+            scored = (margin, y, group, w)
+        else:
+            margin_v = margin_v + alpha * h.vote(columns_v)
+            scored = (margin_v, y_v, group_v, w_v)
+        m_s, y_s, group_s, w_s = scored
+        round_best, round_threshold = np.inf, None
+        for t in candidate_thresholds(m_s) if threshold == "auto" else [threshold]:
+            value = objective(notion, c, y_s, group_s, (m_s > t).astype(int), w_s, n_groups)
+            if value < round_best - TIE:
+                round_best, round_threshold = value, t
+
+        result.stumps.append(h)
+        result.alphas.append(alpha)
+        result.Z.append(Z)
+        result.costs.append(u)
+        result.objectives.append(round_best)
+        result.thresholds.append(round_threshold)
+        result.D = D
+        if round_best < best - TIE:
+            best, result.theta = round_best, j
+        if error <= PERFECT:
+            break
+        if n_iter_no_change is not None and j - result.theta >= n_iter_no_change:
+            break
+    return result

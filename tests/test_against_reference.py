@@ -1,0 +1,115 @@
+"""The fast implementation equals the plain twin in tests/reference.py on random data, with every option."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parityboost import AdaFairClassifier
+from parityboost.notions import get_notion
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "notion": st.sampled_from(sorted(reference.NOTIONS)),
+        "n_estimators": st.integers(1, 12),
+        "c": st.sampled_from([0.0, 0.3, 1.0]),
+        "epsilon": st.sampled_from([0.0, 0.05, 0.3]),
+        "cumulative": st.booleans(),
+        "update": st.sampled_from(["confidence", "discrete"]),
+        "learner_weight": st.sampled_from(["error", "cost"]),
+        "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
+        "threshold": st.sampled_from([0.0, 0.125, "auto"]),
+        "criterion": st.sampled_from(["gini", "error"]),
+        "n_iter_no_change": st.sampled_from([None, 2]),
+    }
+)
+
+
+def draw_rows(rng, n_rows, n_groups, kinds, weighted, known=None):
+    """Random rows in which every (group, class) cell occurs."""
+    n_rows = max(n_rows, 2 * n_groups)
+    cells = np.concatenate([np.arange(2 * n_groups), rng.integers(2 * n_groups, size=n_rows - 2 * n_groups)])
+    rng.shuffle(cells)
+    y, group = cells % 2, cells // 2
+    columns = []
+    for kind in kinds:
+        signal = y * rng.integers(0, 3, n_rows) + rng.integers(0, 4, n_rows) + (group == 0)
+        if kind.startswith("category"):
+            column = np.array([f"v{value % 5}" for value in signal], dtype=object)
+        else:
+            column = signal.astype(float) if "integer" in kind else np.round(signal + rng.normal(size=n_rows), 1)
+        if "missing" in kind:
+            hole = rng.random(n_rows) < 0.25
+            column = np.where(hole, None if column.dtype == object else np.nan, column)
+        columns.append(column)
+    weights = rng.integers(1, 4, n_rows) / 2 if weighted else None
+    return columns, y, group, weights
+
+
+def frame_of(columns):
+    return pd.DataFrame({f"x{j}": pd.Series(column) for j, column in enumerate(columns)})
+
+
+@st.composite
+def problems(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_groups = draw(st.integers(2, 4))
+    kinds = draw(
+        st.lists(
+            st.sampled_from(["integer", "float", "category", "integer missing", "float missing", "category missing"]),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    train = draw_rows(rng, draw(st.integers(8, 40)), n_groups, kinds, draw(st.booleans()))
+    validation = None
+    if draw(st.booleans()):
+        validation = draw_rows(rng, draw(st.integers(8, 30)), n_groups, kinds, draw(st.booleans()))
+    return kinds, train, validation
+
+
+def group_labels(group):
+    return np.array(["a", "b", "c", "d"])[group]
+
+
+@settings(max_examples=300)
+@given(problem=problems(), options=OPTIONS)
+def test_fast_fit_equals_the_plain_twin(problem, options):
+    kinds, (columns, y, group, weights), validation = problem
+    categorical = [kind.startswith("category") for kind in kinds]
+    twin = reference.fit(columns, categorical, y, group, sample_weight=weights, validation=validation, **options)
+
+    X = frame_of(columns)
+    model = AdaFairClassifier(validation_fraction=None, **options)
+    fit_args = {"sensitive_features": group_labels(group), "sample_weight": weights}
+    if validation is not None:
+        columns_v, y_v, group_v, weights_v = validation
+        fit_args["validation"] = (frame_of(columns_v), y_v, group_labels(group_v), weights_v)
+    if not twin.stumps:
+        with pytest.raises(ValueError, match="no better than chance"):
+            model.fit(X, y, **fit_args)
+        return
+    model.fit(X, y, **fit_args)
+
+    assert [s.feature for s in model.estimators_] == [s.feature for s in twin.stumps]
+    np.testing.assert_allclose(model.estimator_weights_, twin.alphas, rtol=0, atol=1e-9)
+    assert model.theta_ == twin.theta
+    assert model.threshold_ == pytest.approx(twin.thresholds[twin.theta - 1], abs=1e-9)
+    np.testing.assert_allclose(model.history_["Z"], twin.Z, rtol=1e-9)
+    prefix = "train" if validation is None else "validation"
+    np.testing.assert_allclose(model.history_[f"{prefix}_objective"], twin.objectives, atol=1e-9)
+    # Same stumps: the same vote in every round, on training data and on new data with unseen values.
+    for data in [columns] + ([validation[0]] if validation is not None else []):
+        margin = 0.0
+        for stump, alpha, staged in zip(
+            twin.stumps, twin.alphas, model.staged_decision_function(frame_of(data)), strict=True
+        ):
+            margin = margin + alpha * stump.vote(data)
+            np.testing.assert_allclose(staged, margin - model.threshold_, rtol=0, atol=1e-9)
+    labels = [label for gap in get_notion(options["notion"]).gaps for label in gap.boosts]
+    for g, name in enumerate(model.groups_):
+        for label in labels:
+            expected = [u[g, label] for u in twin.costs]
+            np.testing.assert_allclose(model.history_[f"cost[{name}, {label}]"], expected, atol=1e-12)
