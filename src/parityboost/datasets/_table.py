@@ -1,0 +1,232 @@
+"""A user's own table as the same Bunch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import Bunch
+
+from ._bunch import make_bunch
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_PARQUET = (".parquet", ".pq")
+_PACKINGS = ("", ".gz", ".xz", ".bz2", ".zip")
+_PLAIN = ("string", "boolean", "mixed-integer", "integer", "floating", "empty")  # what an object column may hold
+_SHOWN = 20  # values or columns that an error message lists
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    target: str,
+    positive: Any,
+    sensitive: str | Sequence[str],
+    protected: Any = None,
+    drop: str | Iterable[str] | None = None,
+) -> Bunch:
+    """Read a CSV, TSV or Parquet file with a binary target and one or more sensitive attributes.
+
+    Text and boolean columns become categories, numbers stay numbers. Missing attributes stay missing; a missing target
+    or sensitive attribute is an error.
+
+    Parameters
+    ----------
+    path : str or path
+        A ``.csv``, ``.tsv``, ``.parquet`` or ``.pq`` file; text may be packed (``.csv.gz``, also ``.xz``, ``.bz2``,
+        ``.zip``). CSV with semicolons instead of commas is recognised. Parquet needs pyarrow.
+    target : str
+        The column to predict; it must have exactly two values.
+    positive : object
+        The value of `target` that is the positive class, as it is in the file or as text.
+    sensitive : str or list of str
+        The sensitive column or columns. Several are kept as a DataFrame, and their combinations are the groups.
+    protected : object, default=None
+        The value of the protected group, for several columns one value each. None if no group is singled out.
+    drop : str or list of str, default=None
+        Columns that are no attributes, such as identifiers. A sensitive column may be among them: it is then in
+        `sensitive` but not in `data`.
+
+    Returns
+    -------
+    Bunch
+        With the members that :func:`load_adult` lists.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from parityboost.datasets import read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "loans.csv"
+    ...     _ = path.write_text("id,sex,amount,paid\\n1,f,10,yes\\n2,m,20,no\\n3,f,5,yes\\n")
+    ...     loans = read_table(path, target="paid", positive="yes", sensitive="sex", protected="f", drop="id")
+    >>> loans.feature_types
+    {'sex': 'categorical', 'amount': 'numeric'}
+    >>> loans.target.tolist()
+    [1, 0, 1]
+    """
+    path = Path(path)
+    table = _read(path)
+    if table.empty:
+        raise ValueError(f"{path} has no rows")
+    several = not isinstance(sensitive, str)
+    groups = list(sensitive) if several else [str(sensitive)]
+    dropped = [drop] if isinstance(drop, str) else list(drop or [])
+    if not groups:
+        raise ValueError(f"sensitive must name at least one column, got {sensitive!r}")
+    _check_columns(table, target=[target], sensitive=groups, drop=dropped)
+    for role, names in {"sensitive": groups, "drop": dropped}.items():
+        if target in names:
+            raise ValueError(f"{target!r} is the target and cannot be in {role} too, got {role}={names!r}")
+
+    data = table.drop(columns=[target, *dropped])
+    if data.shape[1] == 0:
+        raise ValueError(f"{path} has no attributes left besides the target {target!r} and the dropped {dropped!r}")
+    for column in data.columns:
+        data[column] = _to_attribute(data[column])
+    positive, negative = _classes(table[target], positive)
+    sensitive_table = pd.DataFrame({name: _to_groups(table[name]) for name in groups})
+    return make_bunch(
+        name=path.name.split(".")[0],
+        data=data,
+        target=(table[target] == positive).astype("int64"),
+        sensitive=sensitive_table if several else sensitive_table[groups[0]],
+        protected=_protected_group(sensitive_table, protected, several),
+        target_names=[str(negative), str(positive)],
+        description=f"Read from {path.name}.",
+        licence=None,
+        source=str(path),
+    )
+
+
+def _read(path: Path) -> pd.DataFrame:
+    kinds = {kind + packing: kind for kind in _SEPARATORS for packing in _PACKINGS} | {kind: kind for kind in _PARQUET}
+    kind = next((kind for suffix, kind in kinds.items() if path.name.lower().endswith(suffix)), None)
+    if kind is None:
+        raise ValueError(
+            f"path must end in one of {[*_SEPARATORS, *_PARQUET]}, text files optionally packed as "
+            f"{[packing for packing in _PACKINGS if packing]}, got {str(path)!r}"
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be an existing file, got {str(path)!r}")
+    if kind in _PARQUET:
+        return _read_parquet(path)
+    try:
+        separator = _SEPARATORS[kind]
+        header = pd.read_csv(path, sep=separator, nrows=0).columns
+        if kind == ".csv" and len(header) == 1 and ";" in header[0]:
+            separator = ";"
+        # In one piece, or else pandas guesses the type of each piece on its own.
+        return pd.read_csv(path, sep=separator, skipinitialspace=True, low_memory=False)
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path} is empty") from None
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as {kind[1:].upper()} in UTF-8: {error}") from error
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
+    try:
+        return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _check_columns(table: pd.DataFrame, **roles: list[str]) -> None:
+    for role, names in roles.items():
+        for name in names:
+            if name not in table.columns:
+                raise ValueError(f"{role} must be in the table, got {name!r}; {_listing('columns', table.columns)}")
+
+
+def _to_attribute(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column as floats, integers or categories, whatever it came as."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column.astype("category")
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        # Types of pandas's own may hold pd.NA, which NumPy and scikit-learn cannot.
+        nullable = pd.api.types.is_extension_array_dtype(column.dtype) and column.isna().any()
+        return column.astype("float64") if nullable else pd.Series(column.to_numpy(), name=column.name)
+    if pd.api.types.is_string_dtype(column.dtype) or pd.api.types.infer_dtype(column, skipna=True) in _PLAIN:
+        return column.astype("category")
+    raise ValueError(
+        f"column {column.name!r} has the type {column.dtype}, which is neither a number, text, boolean nor a category; "
+        "convert it, or name it in drop"
+    )
+
+
+def _classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
+    """The positive and the negative value of the target."""
+    values = _values_without_gaps("target", column)
+    if len(values) != 2:
+        raise ValueError(
+            f"target {column.name!r} must have exactly two classes, got {len(values)}; {_listing('values', values)}"
+        )
+    chosen = _match(values, positive)
+    if chosen is None:
+        raise ValueError(
+            f"positive must be a value of target {column.name!r}, got {positive!r}; {_listing('values', values)}"
+        )
+    return values[chosen], values[1 - chosen]
+
+
+def _to_groups(column: pd.Series[Any]) -> pd.Series[Any]:
+    values = _values_without_gaps("sensitive", column)
+    if len(values) < 2:
+        raise ValueError(f"sensitive column {column.name!r} must have at least two groups, got only {values[0]!r}")
+    return column.astype("category").cat.remove_unused_categories()
+
+
+def _protected_group(groups: pd.DataFrame, protected: Any, several: bool) -> Any:
+    """`protected` as the table spells it; one value, or a tuple with a value for each of several columns."""
+    if protected is None:
+        return None
+    wanted = protected if several else [protected]
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence) or len(wanted) != groups.shape[1]:
+        raise ValueError(
+            f"protected must be a list with one value for each of the sensitive columns {list(groups.columns)}, "
+            f"got {protected!r}"
+        )
+    found = []
+    for (name, column), value in zip(groups.items(), wanted, strict=True):
+        values = list(column.cat.categories)
+        chosen = _match(values, value)
+        if chosen is None:
+            raise ValueError(
+                f"protected must be a value of sensitive {name!r}, got {value!r}; {_listing('values', values)}"
+            )
+        found.append(values[chosen])
+    return tuple(found) if several else found[0]
+
+
+def _values_without_gaps(role: str, column: pd.Series[Any]) -> list[Any]:
+    n_missing = int(column.isna().sum())
+    if n_missing:
+        raise ValueError(f"{role} column {column.name!r} has no value in {n_missing} of {len(column)} rows")
+    values = list(pd.unique(column))
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _match(values: list[Any], wanted: Any) -> int | None:
+    """The position of `wanted`, equal as it is or else, so that "1" finds 1, as text."""
+    for same in (lambda value: value == wanted, lambda value: str(value) == str(wanted)):
+        for i, value in enumerate(values):
+            if same(value):
+                return i
+    return None
+
+
+def _listing(what: str, names: Iterable[Any]) -> str:
+    names = list(names)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"its {what} are {names[:_SHOWN]}{more}"
