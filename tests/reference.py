@@ -5,6 +5,7 @@ Algorithm 1 of the paper line by line. The fast implementation is tested against
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +14,8 @@ PERFECT = 1e-10
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
-# --- Fairness notions: rate, which group is worse off, which true classes get the cost -----------------------------------
+# --- Fairness notions: rate, which group is worse off, which true classes get the cost
+# -----------------------------------
 
 
 def selection_rate(y, predicted, w):
@@ -73,7 +75,8 @@ def objective(notion, c, y, group, predicted, w, n_groups):
     return c * ber + (1 - c) * er + violation(notion, y, group, predicted, w, n_groups)
 
 
-# --- The weak learner: every split of every column -----------------------------------------------------------------------
+# --- The weak learner: every split of every column
+# -----------------------------------------------------------------------
 
 
 @dataclass
@@ -125,7 +128,7 @@ def candidate_splits(feature, x, categorical, D):
         if len(values) > 1 and missing.any():
             yield Split(feature, True, None, True, known)
         return
-    for lower, upper in zip(values[:-1], values[1:], strict=True):
+    for lower, upper in pairwise(values):
         threshold = (lower + upper) / 2
         if missing.any():
             yield Split(feature, False, threshold, True)
@@ -172,7 +175,8 @@ def best_stump(columns, categorical, y, D, criterion):
     return best
 
 
-# --- Boosting ------------------------------------------------------------------------------------------------------------
+# --- Boosting
+# ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -211,7 +215,7 @@ def candidate_thresholds(margin):
     """0 and the midpoints between neighbouring margins, 0 standing for the two around it; nearest to 0 first."""
     distinct = np.unique(margin)
     candidates = [0.0]
-    for lower, upper in zip(distinct[:-1], distinct[1:], strict=True):
+    for lower, upper in pairwise(distinct):
         if not lower <= 0 < upper:
             candidates.append((lower + upper) / 2)
     return sorted(candidates, key=lambda t: (abs(t), t))

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reference
 from parityboost import AdaFairClassifier
 from parityboost.notions import get_notion
 

@@ -1,8 +1,8 @@
 """Columns of any dtype to ``uint8`` codes.
 
-Code 0 means missing, codes 1, 2, … are the bins of a column: its distinct values when there are at most ``max_bins`` of them,
-else bins of about equal weight, or its categories. The weak learner sees codes only, so missing values, categories and
-numbers cost it the same.
+Code 0 means missing, codes 1, 2, … are the bins of a column: its distinct values when there are at most ``max_bins`` of
+them, else bins of about equal weight, or its categories. The weak learner sees codes only, so missing values,
+categories and numbers cost it the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """Bins of a numeric column: a value x has code ``1 + #{edge < x}``, so x ≤ edge stays on the left, as in scikit-learn."""
+    """Bins of a numeric column: x has code ``1 + #{edge < x}``, so x ≤ edge stays on the left, as in scikit-learn."""
 
     name: str
     edges: Floats
@@ -98,13 +98,14 @@ class CategoricalColumn:
         if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype):
             # Translate the few categories, not the many rows; the extra last entry is for pandas' code -1, missing.
             table = np.append(index.get_indexer(column.cat.categories.astype(object)) + 1, MISSING)
-            return table.astype(X_BINNED_DTYPE)[column.cat.codes.to_numpy()]
+            codes: Codes = table.astype(X_BINNED_DTYPE)[column.cat.codes.to_numpy()]
+            return codes
         values = _as_objects(self.name, column)
-        codes = index.get_indexer(pd.Index(values, dtype=object)) + 1
         if _is_numeric(column) and all(isinstance(c, str) for c in self.categories) and not pd.isna(values).all():
             example = self.categories[0] if self.categories else "none"
             raise ValueError(f"column {self.name!r} held categories in training (such as {example!r}), got numbers")
-        return codes.astype(X_BINNED_DTYPE)
+        found: Codes = (index.get_indexer(pd.Index(values, dtype=object)) + 1).astype(X_BINNED_DTYPE)
+        return found
 
 
 Column = NumericColumn | CategoricalColumn
@@ -170,7 +171,7 @@ class _Rows:
     def __init__(self, series: pd.Series[Any]) -> None:
         self._series = series
 
-    def __getitem__(self, rows: Any) -> pd.Series[Any]:
+    def __getitem__(self, rows: Any) -> Any:
         return self._series.iloc[rows]
 
 
@@ -196,20 +197,20 @@ def find_categorical(X: pd.DataFrame | NDArray[Any], choice: Any) -> list[bool]:
 def column_position(X: pd.DataFrame | NDArray[Any], column: Any, parameter: str) -> int:
     """Position of a column given by name or by position."""
     if isinstance(X, pd.DataFrame) and column in X.columns:
-        found = X.columns.get_indexer_for([column])
+        found = [j for j, name in enumerate(X.columns) if name == column]
         if len(found) > 1:
             raise ValueError(f"{parameter}: {len(found)} columns of X are called {column!r}")
-        return int(found[0])
+        return found[0]
     if isinstance(column, (int, np.integer)) and -X.shape[1] <= column < X.shape[1]:
-        return int(column) % X.shape[1]
+        return int(column % X.shape[1])
     raise ValueError(f"{parameter}: X has no column {column!r}; its columns are {', '.join(column_names(X))}")
 
 
 def _equal_mass_cuts(mass: NDArray[Any], max_bins: int) -> NDArray[np.intp]:
     """Positions after which to cut sorted distinct values so that the bins weigh about the same.
 
-    A value heavier than a bin gets one bin of its own and counts as exactly one bin, so that a column of mostly zeros still
-    spends the other bins on what is not zero.
+    A value heavier than a bin gets one bin of its own and counts as exactly one bin, so that a column of mostly zeros
+    still spends the other bins on what is not zero.
     """
     mass = np.asarray(mass, dtype=np.float64)
     cap = mass.sum() / max_bins
@@ -226,13 +227,13 @@ def _equal_mass_cuts(mass: NDArray[Any], max_bins: int) -> NDArray[np.intp]:
 
 
 def _is_numeric(column: Any) -> bool:
-    """Whether a column counts as numbers; dtypes that are neither numbers nor categories are an error for the caller."""
+    """Whether a column counts as numbers; everything else is read as categories."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return False
     if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
         return True
-    if dtype == object:
+    if pd.api.types.is_object_dtype(dtype):
         kind = pd.api.types.infer_dtype(column, skipna=True)
         return kind in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty")
     return False
@@ -255,7 +256,7 @@ def _as_objects(name: str, column: Any) -> Any:
     dtype = column.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         raise TypeError(f"column {name!r} holds dates (dtype {dtype}): turn it into a number or a category first")
-    if dtype == object:
+    if pd.api.types.is_object_dtype(dtype):
         kind = pd.api.types.infer_dtype(column, skipna=True)
         if kind not in ("string", "integer", "floating", "boolean", "empty"):
             for value in column:
@@ -282,7 +283,9 @@ def _is_missing(value: Any) -> bool:
 
 
 def _raise_infinite(name: str) -> None:
-    raise ValueError(f"column {name!r} of X contains infinity or a value too large: replace it or mark it as missing (NaN)")
+    raise ValueError(
+        f"column {name!r} of X contains infinity or a value too large: replace it or mark it as missing (NaN)"
+    )
 
 
 def _sort_order(values: NDArray[Any]) -> NDArray[np.intp]:

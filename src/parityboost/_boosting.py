@@ -1,7 +1,7 @@
 """AdaFair's loop (Algorithm 1 of the paper) and the choice of θ.
 
-The heart of a round needs nothing but ``counts[group, y_true, y_pred]``: of the partial ensemble H_{1:j}, or of the weak
-learner h_j alone when the costs are not cumulative.
+The heart of a round needs nothing but ``counts[group, y_true, y_pred]``: of the partial ensemble H_{1:j}, or of the
+weak learner h_j alone when the costs are not cumulative.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def boost(
             break
     if not rounds:
         raise ValueError(
-            "the first weak learner is no better than chance under the starting weights, so the ensemble cannot be fitted: "
-            "check that the columns of X say something about y, or use a stronger estimator"
+            "the first weak learner is no better than chance under the starting weights, so the ensemble cannot be "
+            "fitted: check that the columns of X say something about y, or use a stronger estimator"
             + (' or learner_weight="error"' if settings.learner_weight == "cost" else "")
         )
     return Boosted(rounds, theta if settings.choose_theta else len(rounds), weights, stopped)
@@ -157,9 +157,9 @@ def learner_weight(right: float, wrong: float) -> float:
 def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Floats, float, float]:
     """The threshold on the margin with the lowest objective: counts, threshold, objective.
 
-    Sorted by margin, the rows above a threshold are a suffix, so the counts for *all* thresholds are differences of cumulative
-    sums. Candidates are 0 and the midpoints between neighbouring distinct margins (0 stands for the midpoint of the two
-    margins around it). Among equals the one nearest to 0 wins, then the lower.
+    Sorted by margin, the rows above a threshold are a suffix, so the counts for *all* thresholds are differences of
+    cumulative sums. Candidates are 0 and the midpoints between neighbouring distinct margins (0 stands for the midpoint
+    of the two margins around it). Among equals the one nearest to 0 wins, then the lower.
     """
     order = np.argsort(sample.margin, kind="stable")
     margin = sample.margin[order]
@@ -177,8 +177,8 @@ def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Fl
         thresholds = np.append(thresholds, 0.0)
         all_above = len(margin) == 0 or margin[0] > 0
         below = np.vstack([below, np.zeros(n_cells) if all_above else sample.totals.T.ravel()])
-    below = below.reshape(-1, 2, sample.n_groups).swapaxes(1, 2)
-    counts = np.stack([below, np.maximum(sample.totals - below, 0.0)], axis=-1)
+    negatives = below.reshape(-1, 2, sample.n_groups).swapaxes(1, 2)
+    counts = np.stack([negatives, np.maximum(sample.totals - negatives, 0.0)], axis=-1)
     objective = notion.objective(counts, c)
     preference = np.lexsort((thresholds, np.abs(thresholds)))
     at = preference[first_minimum(objective[preference])]
@@ -199,7 +199,8 @@ def starting_weights(train: Sample, class_weight: str | None) -> Floats:
         weights /= mass[train.cell]
     elif class_weight == "balanced_groups":
         weights /= mass[train.cell]
-    return weights / weights.sum()
+    weights /= weights.sum()
+    return weights
 
 
 def history(

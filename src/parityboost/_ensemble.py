@@ -1,6 +1,7 @@
 """Fitted ensembles: what remains of boosting once training is over.
 
-A sum of stumps is a sum of one step function per feature, so :class:`StumpEnsemble` decides by one table look-up per feature.
+A sum of stumps is a sum of one step function per feature, so :class:`StumpEnsemble` decides by one table look-up per
+feature.
 :class:`EstimatorEnsemble` holds scikit-learn classifiers instead and asks each of them.
 """
 
@@ -17,8 +18,8 @@ from ._binning import MAX_BINS, MISSING, Binner
 Floats = NDArray[np.float64]
 
 N_CODES = MAX_BINS + 1
-# Learner weights are multiples of this. Sums of thousands of them are then exact in float64, so a margin is the same to the
-# last bit in whatever order it is added up (round by round, per feature, elsewhere), and a tie is a tie.
+# Learner weights are multiples of this. Sums of thousands of them are then exact in float64, so a margin is the same to
+# the last bit in whatever order it is added up (round by round, per feature, elsewhere), and a tie is a tie.
 ALPHA_GRID = 2.0**-36
 
 
@@ -93,7 +94,8 @@ class StumpEnsemble:
         """Each feature's share of the learners' weights."""
         features = np.array([stump.feature for stump in self.stumps[:theta]])
         shares = np.bincount(features, weights=self.alphas[:theta], minlength=len(self.binner.columns))
-        return shares / shares.sum()
+        total: Floats = shares / shares.sum()
+        return total
 
 
 class EstimatorEnsemble:
@@ -124,4 +126,5 @@ class EstimatorEnsemble:
             [a * e.feature_importances_ for e, a in zip(self.estimators[:theta], self.alphas[:theta], strict=True)],
             axis=0,
         )
-        return weighted / self.alphas[:theta].sum()
+        weighted /= self.alphas[:theta].sum()
+        return weighted

@@ -138,7 +138,8 @@ def _sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
         array = np.asarray(sensitive_features)
         if array.ndim not in (1, 2):
             raise ValueError(
-                f"sensitive_features must have one value, or one row of values, per instance, got {array.ndim} dimensions"
+                "sensitive_features must have one value, or one row of values, per instance, "
+                f"got {array.ndim} dimensions"
             )
         frame = pd.DataFrame(array)
         frame.columns = ["sensitive_features"] if frame.shape[1] == 1 else [f"s{j}" for j in range(frame.shape[1])]
@@ -204,7 +205,9 @@ def stratified_split(
 
 def _check_length(name: str, length: int, n_rows: int) -> None:
     if length != n_rows:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, {name} {length}")
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, {name} {length}"
+        )
 
 
 def _shown(values: NDArray[Any]) -> str:

@@ -1,11 +1,11 @@
 """The compiled inner loops, and the only module that imports numba.
 
-Free functions over arrays: the caller allocates, the kernel fills. They release the GIL, so that ordinary threads can share
-the work. Training rows are sorted by class and, within it, by group. A *cell* is one (class, group), a *block* a run of rows
-within one cell: inside a block the class, the group and hence the cost of a mistake are constants.
+Free functions over arrays: the caller allocates, the kernel fills. They release the GIL, so that ordinary threads can
+share the work. Training rows are sorted by class and, within it, by group. A *cell* is one (class, group), a *block* a
+run of rows within one cell: inside a block the class, the group and hence the cost of a mistake are constants.
 
-Sums are taken feature by feature or block by block in a fixed order, never thread by thread, so the result does not depend on
-the number of threads.
+Sums are taken feature by feature or block by block in a fixed order, never thread by thread, so the result does not
+depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ TIE = 1e-12
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use and keep the result on disk, or in memory only where no folder can be written to."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
 
 
 @_compiled
@@ -49,7 +49,9 @@ def fill_histograms(codes: Array, weights: Array, n_negative: int, first: int, l
 
 
 @_compiled
-def split_score(criterion: int, negative: float, positive: float, total_negative: float, total_positive: float) -> float:
+def split_score(
+    criterion: int, negative: float, positive: float, total_negative: float, total_positive: float
+) -> float:
     """How pure a split with this left leaf is, weighted; larger is better.
 
     Gini: the proxy that scikit-learn's trees maximise. Error: the weight that the leaves' majorities get right.
@@ -79,8 +81,8 @@ def best_splits(
 ) -> None:
     """Best split of each feature first ≤ f < last; ``scores[f]`` is -1 where a feature has none.
 
-    A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes left, all
-    others right. Missing values (bin 0) try both sides, and separating them from all else is a split too.
+    A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes
+    left, all others right. Missing values (bin 0) try both sides, and separating them from all else is a split too.
 
         bins      0 | 1  2  3  4                 0 | 1  2  3  4
         numeric   ? | L  L  R  R   s = 2         ? | R  L  R  R   s = 2   categorical
@@ -143,8 +145,8 @@ def advance(
 ) -> None:
     """Add α·h to the margin and weigh the positive predictions, block by block.
 
-    ``positives[b]`` = weight of rows with margin > 0, with margin > threshold, and with h = +1. An empty ``sample_weight``
-    means one each.
+    ``positives[b]`` = weight of rows with margin > 0, with margin > threshold, and with h = +1. An empty
+    ``sample_weight`` means one each.
     """
     weighted = sample_weight.shape[0] > 0
     step = np.empty(votes.shape[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ class Team:
             task(0, n_items)
             return
         bounds = [n_items * k // self.n_threads for k in range(self.n_threads + 1)]
-        others = [self._pool.submit(task, a, b) for a, b in zip(bounds[1:-1], bounds[2:], strict=True)]
+        others = [self._pool.submit(task, a, b) for a, b in pairwise(bounds[1:])]
         task(bounds[0], bounds[1])
         for other in others:
             other.result()
@@ -50,7 +51,7 @@ class Team:
 
 
 class Sample:
-    """Rows of (class, group, weight), sorted by class and then by group, with their margin under the ensemble so far."""
+    """Rows sorted by class and then by group, with their margin under the ensemble so far."""
 
     def __init__(
         self,
@@ -130,7 +131,7 @@ class Sample:
 
     def _per_cell(self, per_block: NDArray[Any]) -> Floats:
         """Sums of blocks as ``[group, class]``."""
-        sums = np.bincount(self.blocks[:, 0], weights=per_block, minlength=2 * self.n_groups)
+        sums: Floats = np.bincount(self.blocks[:, 0], weights=per_block, minlength=2 * self.n_groups).astype(np.float64)
         return sums.reshape(2, self.n_groups).T
 
     def weigh(self, kernel: Callable[..., None], column: Codes, per_cell: NDArray[Any], weights: Floats) -> Floats:
@@ -170,7 +171,8 @@ class StumpHypothesis:
 
     def column(self, scored: bool) -> Codes:
         codes = self.learner.scored_codes if scored else self.learner.codes
-        return codes[self.stump.feature]
+        column: Codes = codes[self.stump.feature]
+        return column
 
     def _wrong(self) -> NDArray[np.bool_]:
         """``wrong[cell, code]``"""
@@ -274,7 +276,7 @@ class EstimatorHypothesis:
     def wrong_weight(self, weights: Floats) -> Floats:
         train = self.learner.train
         sums = np.bincount(train.cell, weights=weights * self._wrong(), minlength=2 * train.n_groups)
-        return sums.reshape(2, train.n_groups).T
+        return sums.astype(np.float64).reshape(2, train.n_groups).T
 
     def reweight(self, weights: Floats, costs: Floats, alpha: float, confidence: bool) -> float:
         wrong = self._wrong()

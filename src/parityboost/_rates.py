@@ -1,8 +1,8 @@
 """Rates of a confusion table per group.
 
 Everything the algorithm and its evaluation need is a function of ``counts[..., group, y_true, y_pred]``, the (weighted)
-number of instances of each group, true class and predicted class. Leading axes are free: one table, one per round, or one
-per decision threshold all go through the same line of NumPy.
+number of instances of each group, true class and predicted class. Leading axes are free: one table, one per round, or
+one per decision threshold all go through the same line of NumPy.
 
 A rate whose denominator is empty (a group without positives has no TPR) is NaN, and NaN never takes part in a gap.
 """
@@ -19,7 +19,8 @@ NEGATIVE, POSITIVE = 0, 1
 
 def ratio(part: Floats, whole: Floats) -> Floats:
     """``part / whole``, NaN where there is nothing to divide by."""
-    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=np.asarray(whole) > 0)
+    result: Floats = np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=np.asarray(whole) > 0)
+    return result
 
 
 def selection_rate(counts: Floats) -> Floats:
@@ -54,7 +55,8 @@ def accuracy(counts: Floats) -> Floats:
 
 def spread(rates: Floats) -> Floats:
     """Largest minus smallest rate over the groups that have one; for two groups |δ|."""
-    return np.fmax.reduce(rates, axis=-1) - np.fmin.reduce(rates, axis=-1)
+    result: Floats = np.fmax.reduce(rates, axis=-1) - np.fmin.reduce(rates, axis=-1)
+    return result
 
 
 def error_rate(counts: Floats) -> Floats:

@@ -15,9 +15,9 @@ from .estimators import AdaFairClassifier
 
 MODELS = {
     "AdaBoost": None,
-    "AdaFair, statistical parity": "statistical_parity",
-    "AdaFair, equal opportunity": "equal_opportunity",
-    "AdaFair, disparate mistreatment": "disparate_mistreatment",
+    "AdaFair St.Parity": "statistical_parity",
+    "AdaFair Eq.Op.": "equal_opportunity",
+    "AdaFair D.M.": "disparate_mistreatment",
 }
 MEASURES = {
     "St.Parity": metrics.statistical_parity_difference,
@@ -51,76 +51,58 @@ def _measure(model: Any, X: Any, y: Any, s: Any, X_test: Any, y_test: Any, s_tes
     predicted = model.predict(X_test)
     table = metrics.group_table(y_test, predicted, sensitive_features=s_test)
     row = {
-        "accuracy": table.loc["all", "accuracy"],
+        "accuracy": float(table["accuracy"]["all"]),
         "balanced accuracy": 1 - metrics.balanced_error_rate(y_test, predicted),
     }
     for name, measure in MEASURES.items():
         row[name] = measure(y_test, predicted, sensitive_features=s_test)
     for rate in ("tpr", "tnr"):
         for group in table.index[:-1]:
-            row[f"{rate.upper()} {group}"] = table.loc[group, rate]
+            row[f"{rate.upper()} {group}"] = float(table[rate][group])
     return {**row, "fit seconds": seconds}
 
 
 def render(table: pd.DataFrame) -> str:
     """The table as aligned text, each notion's own measure marked."""
-    marks = {
-        "AdaFair, statistical parity": "St.Parity",
-        "AdaFair, equal opportunity": "Eq.Op.",
-        "AdaFair, disparate mistreatment": "D.M.",
-    }
     words = {name: name.split() if " " in name else [name, ""] for name in table.columns}
-    width = max(len(name) for name in table.index) + 2
-    lines = [
-        " " * width + "".join(f"{words[name][0]:>10} " for name in table.columns),
-        " " * width + "".join(f"{words[name][1]:>10} " for name in table.columns),
-        "─" * (width + 11 * len(table.columns)),
-    ]
+    width = max(len(name) for name in table.index)
+    lines = [" " * width + "".join(f"{words[name][k]:>9}" for name in table.columns) for k in (0, 1)]
+    lines.append("─" * (width + 9 * len(table.columns)))
     for model, row in table.iterrows():
         cells = [
-            f"{value:>10.{2 if name == 'fit seconds' else 3}f}{'*' if marks.get(str(model)) == name else ' '}"
+            f"{value:>8.{2 if name == 'fit seconds' else 3}f}{'*' if model == f'AdaFair {name}' else ' '}"
             for name, value in row.items()
         ]
-        lines.append(f"{model:<{width}}" + "".join(cells))
+        lines.append(str(model).ljust(width) + "".join(cells))
     return "\n".join(line.rstrip() for line in lines)
 
 
 def explain(table: pd.DataFrame) -> str:
     """Three lines that say what the table shows, from its numbers."""
     plain = table.loc["AdaBoost"]
-    fair = table.loc["AdaFair, disparate mistreatment"]
+    fair = table.loc["AdaFair D.M."]
     women, men = [name.removeprefix("TPR ") for name in table.columns if name.startswith("TPR ")]
-    own = [
-        f"{label} {plain[measure]:.3f} → {table.loc[model, measure]:.3f}"
-        for model, label, measure in (
-            ("AdaFair, statistical parity", "St.Parity", "St.Parity"),
-            ("AdaFair, equal opportunity", "Eq.Op.", "Eq.Op."),
-            ("AdaFair, disparate mistreatment", "D.M.", "D.M."),
-        )
-    ]
+    own = [f"{name} {plain[name]:.3f} → {table[name][f'AdaFair {name}']:.3f}" for name in MEASURES]
     change = 100 * (fair["balanced accuracy"] - plain["balanced accuracy"])
     return "\n".join(
         [
-            f"AdaBoost finds {plain[f'TPR {men}']:.0%} of the {men.lower()}s and {plain[f'TPR {women}']:.0%} of the "
-            f"{women.lower()}s who earn over 50K; AdaFair for disparate mistreatment finds {fair[f'TPR {men}']:.0%} and "
-            f"{fair[f'TPR {women}']:.0%}.",
-            f"Each AdaFair shrinks the measure it is asked for (*), from AdaBoost to AdaFair: {', '.join(own)}.",
-            f"The price for disparate mistreatment is {100 * (plain['accuracy'] - fair['accuracy']):.1f} points of accuracy, "
-            f"while balanced accuracy {'gains' if change >= 0 else 'loses'} {abs(change):.1f}; "
-            "predict needs X alone: the groups are given to fit only.",
+            f"1. AdaBoost finds {plain[f'TPR {men}']:.0%} of the men and {plain[f'TPR {women}']:.0%} of the women who "
+            f"earn over 50K; AdaFair D.M. finds {fair[f'TPR {men}']:.0%} and {fair[f'TPR {women}']:.0%}.",
+            f"2. Each AdaFair shrinks the measure it is asked for (*): {', '.join(own)}.",
+            f"3. AdaFair D.M. pays {100 * (plain['accuracy'] - fair['accuracy']):.1f} points of accuracy and "
+            f"{'gains' if change >= 0 else 'loses'} {abs(change):.1f} of balanced accuracy; predict needs no groups.",
         ]
     )
 
 
 def main() -> None:
     """Print the demo."""
-    print("AdaFair on the Adult census data: who earns over 50K? Sensitive attribute: sex. Lower is better for the three")
-    print("fairness measures St.Parity, Eq.Op. and D.M.; half of the 45,175 rows for training, the other half for testing.\n")
-    print("compiling (first run only) …", end="\r", flush=True)
+    print("Adult census: who earns over 50K? Groups: sex. Half of 45,175 rows for training, half for testing.")
+    print("St.Parity, Eq.Op. and D.M. measure unfairness: 0 is best.\n")
+    print("Compiling, on the first run only …", end="\r", flush=True)
     run(n_estimators=2)
     table = run()
-    print(render(table), "\n")
-    print(explain(table))
+    print(f"{render(table)}\n\n{explain(table)}")
 
 
 if __name__ == "__main__":

@@ -33,9 +33,9 @@ __all__ = ["AdaFairClassifier"]
 class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     """AdaFair: boosting whose mistakes on the group that is worse off weigh more.
 
-    In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that is
-    behind get a fairness-related cost on top of AdaBoost's usual reweighting. Afterwards the best number of learners θ is
-    chosen by (balanced) error plus unfairness on validation data.
+    In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that
+    is behind get a fairness-related cost on top of AdaBoost's usual reweighting. Afterwards the best number of learners
+    θ is chosen by (balanced) error plus unfairness on validation data.
 
     The sensitive attribute is needed by :meth:`fit` only: pass it as ``sensitive_features``, or name a column of X with
     ``sensitive_feature``.
@@ -57,7 +57,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     cumulative : bool, default=True
         Take the costs from the partial ensemble, not from the last weak learner alone.
     update : {"confidence", "discrete"}, default="confidence"
-        How misclassified instances gain weight: by ``exp(2α·confidence of the leaf)``, or by ``exp(2α)`` as in AdaBoost.
+        How misclassified instances gain weight: by ``exp(2α·confidence of the leaf)``, or by ``exp(2α)`` as in
+        AdaBoost.
     learner_weight : {"error", "cost"}, default="error"
         α from the weighted error, or from the cost-weighted sums of the paper's Eq. (22), which also stops earlier.
     class_weight : {"balanced", "balanced_groups"} or None, default=None
@@ -71,10 +72,11 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     max_bins : int, default=255
         Largest number of bins of a numeric column; exact if it has no more distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns to split by category: those of dtype category, string or object, or a list of names, positions or booleans.
+        Columns to split by category: those of dtype category, string or object, or a list of names, positions or
+        booleans.
     validation_fraction : float or None, default=0.33
-        Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on the
-        training data itself. Not used when ``fit`` is given a validation set.
+        Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
+        the training data itself. Not used when ``fit`` is given a validation set.
     n_iter_no_change : int or None, default=None
         Stop when the objective on the validation data has not improved for so many rounds.
     sensitive_feature : str, int, list or None, default=None
@@ -103,10 +105,10 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     estimators_ : list
         The weak learners: stumps, or fitted clones of ``estimator``.
     history_ : DataFrame
-        One row per round: ``alpha``, weighted ``error``, ``feature``, the differences between groups ``delta_…`` (second group
-        minus first; largest minus smallest if there are more than two) and costs ``cost[group, class]``, ``Z``, ``bound`` on
-        the training error (discrete update), and on training and validation data error rate, balanced error rate, violation
-        and objective.
+        One row per round: ``alpha``, weighted ``error``, ``feature``, the differences between groups ``delta_…``
+        (second group minus first; largest minus smallest if there are more than two) and costs ``cost[group, class]``,
+        ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
+        balanced error rate, violation and objective.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Each feature's share of the weights α of the θ learners.
     n_features_in_, feature_names_in_ :
@@ -114,13 +116,13 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    ``predict_proba`` maps the margin F to ``1 / (1 + exp(-2F))``, the estimate that boosting with exponential loss implies. Its
-    order and its decision at one half are meaningful; it is not calibrated.
+    ``predict_proba`` maps the margin F to ``1 / (1 + exp(-2F))``, the estimate that boosting with exponential loss
+    implies. Its order and its decision at one half are meaningful; it is not calibrated.
 
     References
     ----------
-    V. Iosifidis, A. Roy, E. Ntoutsi: Parity-based Cumulative Fairness-aware Boosting. Knowledge and Information Systems,
-    2022.
+    V. Iosifidis, A. Roy, E. Ntoutsi: Parity-based Cumulative Fairness-aware Boosting. Knowledge and Information
+    Systems, 2022.
 
     Examples
     --------
@@ -213,7 +215,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels of two classes. The larger label is the positive class.
         sensitive_features : array-like, Series or DataFrame, optional
-            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns of X.
+            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
+            of X.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
         validation : tuple, optional
@@ -261,9 +264,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
             train = part(train_at)
             if validation is not None:
-                scored = Sample(
-                    y_scored, group_scored, n_groups, weights_scored, np.arange(len(X_scored)), team
-                )
+                scored = Sample(y_scored, group_scored, n_groups, weights_scored, np.arange(len(X_scored)), team)
             else:
                 scored = train if scored_at is None else part(scored_at)
             _inputs.check_groups(train.totals, self.groups_, labels, notion, "training data")
@@ -334,7 +335,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             yield margin - self.threshold_
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """:meth:`predict` after each of the ``n_estimators_`` rounds; the one numbered ``theta_`` is :meth:`predict`."""
+        """:meth:`predict` after each of the ``n_estimators_`` rounds; at number ``theta_`` it is :meth:`predict`."""
         for margin in self.staged_decision_function(X):
             yield self._labels(margin)
 
@@ -367,7 +368,9 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         X = _inputs.read_table(X)
         if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, but {type(self).__name__} was fitted with {self.n_features_in_}")
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} was fitted with {self.n_features_in_}"
+            )
         return X
 
     def _read_groups(
@@ -384,12 +387,14 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             if not self._needs_groups:
                 return np.zeros(len(X), dtype=np.intp), np.array(["all"], dtype=object)
             raise ValueError(
-                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a column of "
-                "X with the parameter sensitive_feature"
+                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
+                "column of X with the parameter sensitive_feature"
             )
         codes, found = _inputs.read_groups(sensitive_features, len(X), groups)
         if len(found) < 2 and self._needs_groups:
-            raise ValueError(f"only one group in the sensitive attribute, {_inputs.group_name(found[0])!r}: two are needed")
+            raise ValueError(
+                f"only one group in the sensitive attribute, {_inputs.group_name(found[0])!r}: two are needed"
+            )
         return codes, found
 
     def _check_still_two(self, y: NDArray[np.int8], group: NDArray[np.intp]) -> None:
@@ -402,8 +407,9 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int8], NDArray[np.intp], Floats | None]:
         if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
             raise ValueError(
-                "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), got "
-                f"{type(validation).__name__}" + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
+                "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
+                f"got {type(validation).__name__}"
+                + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
             )
         X, y, sensitive, weights = (*validation, None, None)[:4]
         validate_data(self, X, skip_check_array=True, reset=False)
@@ -445,7 +451,12 @@ class _Progress:
             f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {result.objective:.4f}  "
             f"best {self._best:.4f} at {theta}  {now - self._started:.1f} s"
         )
-        print(f"\r{line}\x1b[K" if self._in_place else line, end="" if self._in_place else "\n", file=sys.stderr, flush=True)
+        print(
+            f"\r{line}\x1b[K" if self._in_place else line,
+            end="" if self._in_place else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def close(self, theta: int, stopped: str) -> None:
         reasons = {
@@ -457,5 +468,3 @@ class _Progress:
         seconds = time.perf_counter() - self._started
         start = "\n" if self._in_place else ""
         print(f"{start}{self._name}: θ = {theta}, {reasons[stopped]}, {seconds:.1f} s", file=sys.stderr, flush=True)
-
-

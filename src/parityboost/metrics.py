@@ -1,7 +1,7 @@
 """Fairness and performance measures for any classifier's predictions.
 
-Everything is computed from ``counts[group, y_true, y_pred]``, so two or more groups, several sensitive columns and sample
-weights work throughout. Signs follow the paper: δ = rate(non-protected) − rate(protected).
+Everything is computed from ``counts[group, y_true, y_pred]``, so two or more groups, several sensitive columns and
+sample weights work throughout. Signs follow the paper: δ = rate(non-protected) − rate(protected).
 
 The measures take ``sensitive_features`` as a named keyword and can be used as scorers with metadata routing::
 
@@ -133,8 +133,8 @@ def signed_differences(
 ) -> pd.Series:
     """The paper's signed differences, rate(non-protected) − rate(protected).
 
-    ``protected`` is the protected group, a tuple if there are several sensitive columns. All other groups together are the
-    non-protected group.
+    ``protected`` is the protected group, a tuple if there are several sensitive columns. All other groups together are
+    the non-protected group.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Fairness notions: which rate should be equal across groups, and whom to boost when it is not.
 
-A notion is a tuple of :class:`Gap`. From the gaps the base class derives everything the algorithm asks for: the costs u of a
-round (Eqs. 9, 11, 13 of the paper), the violation F.M. in the choice of θ (Eq. 16) and the signed differences δ that the
-paper plots per round. A new notion is therefore one small class; :class:`PredictiveEquality` is one.
+A notion is a tuple of :class:`Gap`. From the gaps the base class derives everything the algorithm asks for: the costs u
+of a round (Eqs. 9, 11, 13 of the paper), the violation F.M. in the choice of θ (Eq. 16) and the signed differences δ
+that the paper plots per round. A new notion is therefore one small class; :class:`PredictiveEquality` is one.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ class StatisticalParity(FairnessNotion):
     Parameters
     ----------
     boost : {"positives", "misclassified"}
-        Which instances of the group with fewer positive predictions get the cost. ``"positives"``, the default, boosts its
-        misclassified positives, which is what brings parity. ``"misclassified"`` boosts all its misclassified instances, as
-        Eq. (9) is printed; boosting its false positives works against parity.
+        Which instances of the group with fewer positive predictions get the cost. ``"positives"``, the default, boosts
+        its misclassified positives, which is what brings parity. ``"misclassified"`` boosts all its misclassified
+        instances, as Eq. (9) is printed; boosting its false positives works against parity.
     """
 
     name = "statistical_parity"

@@ -11,8 +11,8 @@ class AdaBoostClassifier(AdaFairClassifier):
     """AdaBoost with decision stumps on AdaFair's own kernel: no fairness, no choice of θ.
 
     Takes the same data frames as :class:`parityboost.AdaFairClassifier` (categories and missing values included).
-    ``sensitive_features`` may be passed to ``fit`` like to any other method here; it changes nothing but adds the groups to
-    the measures in ``history_``.
+    ``sensitive_features`` may be passed to ``fit`` like to any other method here; it changes nothing but adds the
+    groups to the measures in ``history_``.
 
     Parameters
     ----------
