@@ -55,7 +55,7 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     check_classification_targets(values)
     found = np.unique(values)
     if classes is not None:
-        unknown = [value for value in found if value not in classes]
+        unknown = [value for value in found.tolist() if value not in classes.tolist()]
         if unknown:
             raise ValueError(f"the validation labels hold {unknown[0]!r}, which is not one of {classes.tolist()}")
         found = classes
@@ -65,7 +65,7 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
             f"{len(found)} classes, {_shown(found)}"
         )
     if len(found) < 2:
-        raise ValueError(f"Classifier can't train when only one class is present: all labels are {found[0]!r}")
+        raise ValueError(f"Classifier can't train when only one class is present: all labels are {found.tolist()[0]!r}")
     return (values == found[1]).astype(np.int8), found
 
 
@@ -131,7 +131,8 @@ def _sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
     if isinstance(sensitive_features, pd.DataFrame):
         frame = sensitive_features
     elif isinstance(sensitive_features, pd.Series):
-        frame = sensitive_features.to_frame("sensitive_features" if sensitive_features.name is None else None)
+        name = "sensitive_features" if sensitive_features.name is None else sensitive_features.name
+        frame = sensitive_features.to_frame(name)
     elif isinstance(sensitive_features, dict):
         frame = pd.DataFrame(sensitive_features)
     else:

@@ -399,7 +399,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_still_two(self, y: NDArray[np.int8], group: NDArray[np.intp]) -> None:
         if len(np.unique(y)) < 2:
-            raise ValueError(f"only class {self.classes_[y[0]]!r} has rows of positive sample_weight")
+            raise ValueError(f"only class {self.classes_.tolist()[y[0]]!r} has rows of positive sample_weight")
         if len(np.unique(group)) < 2 and self._needs_groups:
             name = _inputs.group_name(self.groups_[group[0]])
             raise ValueError(f"only one group has rows of positive sample_weight, {name!r}: two are needed")

@@ -298,4 +298,4 @@ def _positive_label(y_true: NDArray[Any], y_pred: NDArray[Any], pos_label: Any) 
         return labels[1]
     if labels[0] in (0, -1, False, 1, True):
         return 1
-    raise ValueError(f"all labels are {labels[0]!r}: give pos_label to say which class is the positive one")
+    raise ValueError(f"all labels are {labels.tolist()[0]!r}: give pos_label to say which class is the positive one")

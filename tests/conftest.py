@@ -1,0 +1,35 @@
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import settings
+
+# A first example may compile for seconds, so no deadline. CI always tries the same examples; elsewhere they vary.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture
+def people():
+    """300 rows of mixed columns with two groups, in which group 'b' has fewer positives: X, y, group."""
+    return make_people(300)
+
+
+def make_people(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["a", "b"], n_rows)
+    skill = rng.normal(size=n_rows) - 0.6 * (group == "b")
+    y = (skill + 0.5 * rng.normal(size=n_rows) > 0).astype(int)
+    X = pd.DataFrame(
+        {
+            "skill": np.round(skill + 0.5 * rng.normal(size=n_rows), 2),
+            "years": rng.integers(0, 30, n_rows),
+            "job": pd.Categorical(rng.choice(["clerk", "cook", "smith"], n_rows)),
+            "city": rng.choice(["x", "y"], n_rows),
+            "member": rng.random(n_rows) < 0.5,
+        }
+    )
+    X.loc[rng.random(n_rows) < 0.1, "skill"] = np.nan
+    return X, y, group

@@ -1,0 +1,199 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parityboost._binning import MISSING, Binner, CategoricalColumn, NumericColumn, find_categorical
+
+EVERY = slice(None)
+
+
+def encode(values, max_bins=255, weights=None):
+    column = NumericColumn.fit("x", np.asarray(values, dtype=float), weights, max_bins)
+    return column.encode(np.asarray(values, dtype=float)), column
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=60))
+def test_few_distinct_values_keep_one_bin_each_and_their_order(values):
+    codes, column = encode(values)
+    values = np.array(values)
+    assert (codes[np.isnan(values)] == MISSING).all()
+    present = values[~np.isnan(values)]
+    ranks = np.unique(present, return_inverse=True)[1] + 1
+    np.testing.assert_array_equal(codes[~np.isnan(values)], ranks)
+    assert column.n_bins == len(np.unique(present))
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=1, max_size=200),
+    st.integers(2, 10),
+)
+def test_many_distinct_values_share_bins_that_respect_the_order(values, max_bins):
+    codes, column = encode(values, max_bins)
+    assert codes.min() >= 1
+    assert codes.max() <= max_bins
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(codes[order].astype(int)) >= 0).all()
+    assert len(np.unique(codes)) == column.n_bins  # no bin is empty
+
+
+def test_bins_have_about_equal_weight():
+    codes, column = encode(np.random.default_rng(0).normal(size=10_000), 50)
+    sizes = np.bincount(codes)[1:]
+    assert column.n_bins == 50
+    assert sizes.max() <= 1.05 * sizes.min()
+
+
+def test_a_column_of_mostly_zeros_spends_its_bins_on_the_rest():
+    values = np.concatenate([np.zeros(9000), np.random.default_rng(0).normal(10, 1, 1000)])
+    _, column = encode(values, 100)
+    assert column.n_bins >= 95
+
+
+def test_weight_two_bins_like_a_repeated_row():
+    rng = np.random.default_rng(1)
+    values, weights = rng.normal(size=400), rng.integers(1, 4, 400).astype(float)
+    _, weighted = encode(values, 20, weights)
+    _, repeated = encode(np.repeat(values, weights.astype(int)), 20)
+    np.testing.assert_array_equal(weighted.edges, repeated.edges)
+
+
+def test_new_values_fall_on_the_side_of_the_nearest_training_value():
+    column = NumericColumn.fit("x", np.array([1.0, 2.0, 10.0]), None, 255)
+    np.testing.assert_array_equal(column.encode(np.array([-5, 1.4, 1.6, 5.9, 6.1, 99, np.nan])), [1, 1, 2, 2, 3, 3, 0])
+
+
+def test_neighbouring_and_huge_floats_stay_apart():
+    values = np.array([1.0, np.nextafter(1.0, 2), -1.7e308, 1.7e308])
+    codes, _ = encode(values)
+    np.testing.assert_array_equal(codes, [2, 3, 1, 4])
+
+
+def test_every_kind_of_column_is_read():
+    X = pd.DataFrame(
+        {
+            "float": [0.5, np.nan, 2.5, 0.5],
+            "float32": np.array([1, 2, 3, np.nan], dtype=np.float32),
+            "int": [3, 1, 2, 3],
+            "nullable int": pd.array([3, None, 2, 3], dtype="Int64"),
+            "bool": [True, False, True, True],
+            "nullable bool": pd.array([True, None, False, True], dtype="boolean"),
+            "category": pd.Categorical(["b", "a", None, "b"]),
+            "integer category": pd.Categorical([7, 5, 7, 6]),
+            "string": pd.array(["b", "a", None, "b"], dtype="string"),
+            "object": pd.Series(["b", "a", None, "b"], dtype=object),
+            "object numbers": pd.Series([2, 1.5, None, 2], dtype=object),
+            "mixed": pd.Series([1, "a", None, "b"], dtype=object),
+            "nothing": pd.Series([None] * 4, dtype=object),
+        }
+    )
+    categorical = find_categorical(X, "from_dtype")
+    assert [name for name, flag in zip(X, categorical, strict=True) if flag] == [
+        "category",
+        "integer category",
+        "string",
+        "object",
+        "mixed",
+    ]
+    codes = Binner.fit(X, EVERY, None, 255, categorical).encode(X)
+    expected = {
+        "float": [1, 0, 2, 1],
+        "float32": [1, 2, 3, 0],
+        "int": [3, 1, 2, 3],
+        "nullable int": [2, 0, 1, 2],
+        "bool": [2, 1, 2, 2],
+        "nullable bool": [2, 0, 1, 2],
+        "category": [2, 1, 0, 2],
+        "integer category": [3, 1, 3, 2],
+        "string": [2, 1, 0, 2],
+        "object": [2, 1, 0, 2],
+        "object numbers": [2, 1, 0, 2],
+        "mixed": [1, 2, 0, 3],
+        "nothing": [0, 0, 0, 0],
+    }
+    for name, row in zip(X, codes, strict=True):
+        np.testing.assert_array_equal(row, expected[name], err_msg=name)
+
+
+def test_a_category_unseen_in_training_behaves_as_missing_whatever_the_dtype():
+    train = pd.Series(["a", "b", "a"])
+    column = CategoricalColumn.fit("x", train, None, 255)
+    for new in (
+        pd.Series(["b", "new", None]),
+        pd.Series(pd.Categorical(["b", "new", None])),
+        np.array(["b", "new", None], dtype=object),
+    ):
+        np.testing.assert_array_equal(column.encode(new), [2, 0, 0])
+
+
+def test_unused_categories_get_no_bin():
+    column = CategoricalColumn.fit("x", pd.Series(pd.Categorical(["b", None], categories=["a", "b", "c"])), None, 255)
+    assert column.categories == ("b",)
+
+
+def test_the_rarest_categories_beyond_max_bins_are_missing_with_a_warning():
+    values = pd.Series(["a"] * 5 + ["b"] * 1 + ["c"] * 4 + ["d"] * 3)
+    with pytest.warns(UserWarning, match=r"column 'zip' has 4 categories.*the 1 rarest"):
+        column = CategoricalColumn.fit("zip", values, None, 3)
+    assert column.categories == ("a", "c", "d")
+    assert column.encode(pd.Series(["b"]))[0] == MISSING
+
+
+@pytest.mark.parametrize("choice", [["job"], [1], [False, True], np.array([False, True])])
+def test_categorical_columns_can_be_named_numbered_or_flagged(choice):
+    X = pd.DataFrame({"age": [1, 2], "job": [3, 4]})
+    assert find_categorical(X, choice) == [False, True]
+
+
+def test_number_categories_split_by_category():
+    X = np.array([[3.0], [1.0], [np.nan]])
+    binner = Binner.fit(X, EVERY, None, 255, [True])
+    assert binner.columns[0].categories == (1.0, 3.0)
+    np.testing.assert_array_equal(binner.encode(X), [[2, 1, 0]])
+
+
+def test_text_columns_must_be_categorical():
+    X = pd.DataFrame({"age": [1, 2], "job": ["a", "b"]})
+    with pytest.raises(ValueError, match=r"column 'job' does not hold numbers"):
+        find_categorical(X, ["age"])
+    with pytest.raises(ValueError, match=r"column 'job' does not hold numbers"):
+        find_categorical(X, None)
+
+
+def test_an_unknown_categorical_column_is_named():
+    X = pd.DataFrame({"age": [1, 2]})
+    with pytest.raises(ValueError, match=r"no column 'jop'; its columns are age"):
+        find_categorical(X, ["jop"])
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "message"),
+    [
+        (np.array([1.0, np.inf]), ValueError, "column 'x' of X contains infinity"),
+        (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), TypeError, "column 'x' holds dates"),
+        (pd.Series([{"a": 1}, "b"]), TypeError, "must be a string or a number, got dict"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_named(column, error, message):
+    kind = NumericColumn if column.dtype == float else CategoricalColumn
+    with pytest.raises(error, match=message):
+        kind.fit("x", column, None, 255)
+
+
+def test_a_column_that_changes_its_kind_is_named():
+    numbers = NumericColumn.fit("age", np.array([1.0, 2.0]), None, 255)
+    with pytest.raises(ValueError, match=r"column 'age' held numbers in training, got"):
+        numbers.encode(pd.Series(["old", "young"]))
+    with pytest.raises(ValueError, match=r"column 'age' of X contains infinity"):
+        numbers.encode(np.array([np.inf]))
+    jobs = CategoricalColumn.fit("job", pd.Series(["a", "b"]), None, 255)
+    with pytest.raises(ValueError, match=r"column 'job' held categories in training \(such as 'a'\), got numbers"):
+        jobs.encode(pd.Series([1.0, 2.0]))
+    assert (jobs.encode(pd.Series([np.nan, np.nan])) == MISSING).all()
+
+
+def test_two_columns_of_one_name_are_not_confused():
+    X = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="2 columns of X are called 'a'"):
+        find_categorical(X, ["a"])

@@ -1,0 +1,115 @@
+"""The weak learner and plain boosting against scikit-learn, which has the same thing."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
+from sklearn.tree import DecisionTreeClassifier
+
+from parityboost import AdaFairClassifier
+from parityboost.baselines import AdaBoostClassifier
+
+
+def distinct_data(seed, n_rows, n_features, weighted):
+    """Continuous columns (as float32, which scikit-learn's trees work in): all gains differ almost surely."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32).astype(np.float64)
+    y = (X[:, 0] + rng.normal(size=n_rows) > 0).astype(int)
+    y[:2] = [0, 1]
+    weights = rng.uniform(0.5, 2.0, n_rows) if weighted else None
+    return X, y, weights
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(10, 200), st.integers(1, 5), st.booleans())
+def test_first_stump_equals_scikit_learns_tree_of_depth_one(seed, n_rows, n_features, weighted):
+    X, y, weights = distinct_data(seed, n_rows, n_features, weighted)
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, sample_weight=weights)
+    scores = [
+        DecisionTreeClassifier(max_depth=1).fit(X[:, [f]], y, sample_weight=weights).tree_.impurity
+        for f in range(n_features)
+    ]
+    after = [s[1:] for s in scores]
+    assume(len({tuple(np.round(a, 12)) for a in after}) == n_features)  # equal gains are broken differently
+    ours = AdaBoostClassifier(1).fit(X, y, sample_weight=weights)
+    stump = ours.estimators_[0]
+    assert stump.feature == tree.tree_.feature[0]
+    assert ours._ensemble.binner.columns[stump.feature].edges[stump.split - 1] == pytest.approx(tree.tree_.threshold[0])
+    np.testing.assert_array_equal(ours.predict(X), tree.predict(X))
+    confidence = tree.tree_.value[1:, 0].max(axis=1)
+    np.testing.assert_allclose([stump.left_confidence, stump.right_confidence], confidence)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(20, 200), st.integers(1, 5), st.integers(1, 30), st.booleans())
+def test_without_fairness_the_ensemble_is_scikit_learns_adaboost(seed, n_rows, n_features, n_estimators, weighted):
+    X, y, weights = distinct_data(seed, n_rows, n_features, weighted)
+    try:
+        theirs = SklearnAdaBoost(DecisionTreeClassifier(max_depth=1), n_estimators=n_estimators, random_state=0)
+        theirs.fit(X, y, sample_weight=weights)
+    except ValueError:
+        assume(False)
+    assume(theirs.estimator_errors_.min() > 1e-9)
+    group = np.arange(n_rows) % 2
+    ours = AdaFairClassifier("none", n_estimators=n_estimators, update="discrete", validation_fraction=None)
+    ours.fit(X, y, sensitive_features=group, sample_weight=weights)
+    rounds = min(len(theirs.estimators_), ours.n_estimators_)
+    errors, our_errors = theirs.estimator_errors_[:rounds], ours.history_["error"].to_numpy()[:rounds]
+    # Boosting a stump again makes exactly equal gains likely after a few rounds: compare up to the first such tie.
+    same = np.isclose(errors, our_errors, atol=1e-9)
+    until = rounds if same.all() else int(np.argmin(same))
+    assume(until >= min(rounds, 3))
+    np.testing.assert_allclose(2 * ours.estimator_weights_[:until], theirs.estimator_weights_[:until], atol=1e-8)
+    new = np.random.default_rng(seed + 1).normal(size=(50, n_features)).astype(np.float32).astype(np.float64)
+    stages = list(zip(ours.staged_predict(new), theirs.staged_predict(new), strict=False))[:until]
+    for mine, sklearns in stages:
+        np.testing.assert_array_equal(mine, sklearns)
+
+
+def test_a_tree_of_depth_one_as_estimator_gives_the_native_ensemble():
+    X, y, _ = distinct_data(3, 300, 4, False)
+    group = (X[:, 1] > 0).astype(int)
+    settings = {"n_estimators": 15, "random_state": 0}
+    native = AdaFairClassifier(**settings).fit(X, y, sensitive_features=group)
+    tree = AdaFairClassifier(estimator=DecisionTreeClassifier(max_depth=1), **settings)
+    tree.fit(X, y, sensitive_features=group)
+    np.testing.assert_allclose(native.estimator_weights_, tree.estimator_weights_, atol=1e-9)
+    assert native.theta_ == tree.theta_
+    np.testing.assert_array_equal(native.decision_function(X) > 0, tree.decision_function(X) > 0)
+    np.testing.assert_allclose(native.feature_importances_, tree.feature_importances_)
+    np.testing.assert_allclose(native.history_["Z"], tree.history_["Z"])
+
+
+def test_a_category_split_is_a_split_of_its_one_hot_column():
+    rng = np.random.default_rng(0)
+    jobs = rng.choice(list("abcdef"), 500)
+    y = (np.isin(jobs, ["b", "e"]) ^ (rng.random(500) < 0.2)).astype(int)
+    one_hot = (jobs[:, None] == np.array(list("abcdef"))).astype(float)
+    ours = AdaBoostClassifier(6).fit(jobs[:, None], y)
+    theirs = AdaBoostClassifier(6).fit(one_hot, y)
+    np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_)
+    np.testing.assert_array_equal(ours.predict(jobs[:, None]), theirs.predict(one_hot))
+    assert "abcdef"[ours.estimators_[0].split - 1] == "abcdef"[theirs.estimators_[0].feature]
+
+
+def test_missing_values_go_to_the_better_side():
+    x = np.array([1.0, 1, 1, 2, 2, 2, np.nan, np.nan])
+    for label_of_missing in (0, 1):
+        y = np.array([0, 0, 0, 1, 1, 1, label_of_missing, label_of_missing])
+        model = AdaBoostClassifier(1).fit(x[:, None], y)
+        np.testing.assert_array_equal(model.predict(x[:, None]), y)
+
+
+def test_missing_values_can_be_separated_from_all_else():
+    x = np.array([1.0, 2, 1, 2, np.nan, np.nan])
+    y = np.array([0, 0, 0, 0, 1, 1])
+    np.testing.assert_array_equal(AdaBoostClassifier(1).fit(x[:, None], y).predict(x[:, None]), y)
+    category = np.array(["a", "b", "a", "b", None, None], dtype=object)
+    np.testing.assert_array_equal(AdaBoostClassifier(1).fit(category[:, None], y).predict(category[:, None]), y)
+
+
+def test_columns_that_cannot_be_split_vote_for_the_majority():
+    X, y = np.ones((5, 2)), np.array([0, 1, 1, 1, 0])
+    model = AdaBoostClassifier(10).fit(X, y)
+    assert model.n_estimators_ == 1
+    assert (model.predict(X) == 1).all()
