@@ -145,7 +145,7 @@ def test_kdd_census_columns_mean_what_they_are_called() -> None:
     assert "Foreign born- Not a citizen of U S" in set(data["citizenship"])
     # Who got the veterans' questionnaire is exactly who has the benefits code 1.
     assert ((data["vet_questionnaire"] != "Not in universe") == (data["vet_ben"] == "1")).all()
-    # "?" in the migration columns says that 1995 did not ask.
+    # "?" in the migration columns marks the rows of 1995 and no others.
     for column in ("mig_change_msa", "mig_change_reg", "mig_move_reg", "mig_sunbelt"):
         assert ((data[column] == "?") == (data["year"] == "95")).all()
 
