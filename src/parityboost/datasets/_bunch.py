@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch
 
-from ._overview import class_ratio
+from ._overview import class_ratio, group_name
 
 
 def make_bunch(
@@ -25,9 +25,10 @@ def make_bunch(
     **extra: Any,
 ) -> Bunch:
     """Assemble the Bunch. `target_names` is (negative, positive); `extra` goes in as it is."""
+    names = [str(column) for column in pd.DataFrame(sensitive).columns]
     facts = [
         f"Instances: {len(data):,}; attributes: {data.shape[1]}",
-        f"Sensitive attribute: {', '.join(sensitive_names(sensitive))}; protected group: {protected}",
+        f"Sensitive attribute: {', '.join(names)}; protected group: {group_name(protected)}",
         f"Positive class: {target_names[1]}; positive to negative {class_ratio(target.to_numpy())}",
         f"Licence: {licence or 'not stated'}",
         f"Source: {source or 'not stated'}",
@@ -37,6 +38,7 @@ def make_bunch(
         data=data,
         target=target,
         sensitive=sensitive,
+        sensitive_names=names,
         protected=protected,
         positive_label=target_names[1],
         feature_names=list(data.columns),
@@ -51,10 +53,6 @@ def make_bunch(
 
 def feature_type(column: pd.Series[Any]) -> str:
     return "categorical" if isinstance(column.dtype, pd.CategoricalDtype) else "numeric"
-
-
-def sensitive_names(sensitive: pd.Series[Any] | pd.DataFrame) -> list[str]:
-    return [str(name) for name in (sensitive.columns if isinstance(sensitive, pd.DataFrame) else [sensitive.name])]
 
 
 def to_arrays(bunch: Bunch) -> Bunch:

@@ -120,7 +120,7 @@ KDD_CENSUS = Dataset(
     description="""\
 People in the Current Population Surveys of 1994 and 1995; is a person's total income above 50,000 dollars a year?
 UCI's census-income.data and census-income.test together, all rows. "?" is a category: in the four mig_ columns it marks
-every row of 1995, when the question was not asked. UCI advises against `instance_weight` as a predictor; Table 1 counts
+every row of 1995 and none of 1994. UCI advises against `instance_weight` as a predictor; Table 1 counts
 it among the 41 attributes, so it is here.""",
     licence="CC BY 4.0",
     source=f"{UCI}/dataset/117/census+income+kdd",

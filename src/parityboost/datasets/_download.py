@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from ._files import read
@@ -81,8 +82,9 @@ def _is_final(error: OSError) -> bool:
 def _remove_stale_work(cache: Path) -> None:
     """Remove what killed downloads left behind."""
     for folder in cache.glob(f"{_WORK_PREFIX}*"):
-        if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another process has just finished in it
+            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class Progress:
@@ -105,7 +107,9 @@ class Progress:
             print(f"\r{text}", end="", file=sys.stderr, flush=True)
 
     def reset(self) -> None:
-        self.done = 0
+        # pooch resets the bar at the end to then fill it up to the total, which is of no use without one.
+        if self.total:
+            self.done = 0
 
     def close(self) -> None:
         print(file=sys.stderr)

@@ -22,7 +22,7 @@ PACKINGS = ("", ".gz", ".xz", ".zip")  # of a file on disk, in the order in whic
 
 _UNPACK = {".gz": gzip.decompress, ".xz": lzma.decompress}
 # What the standard library raises for damaged, truncated or encrypted archives.
-_DAMAGED = (
+DAMAGED = (
     EOFError,
     gzip.BadGzipFile,
     lzma.LZMAError,
@@ -86,7 +86,7 @@ def read(file: File, path: Path, dataset: Dataset) -> bytes:
             if sha256 == file.sha256:
                 return contents
             problem = f"its sha256 is {sha256}, expected {file.sha256}"
-    except _DAMAGED as error:
+    except DAMAGED as error:
         problem = f"it cannot be unpacked ({type(error).__name__}: {error})"
     raise CorruptFileError(
         path,

@@ -48,6 +48,7 @@ def load_adult(
         - `data`: the attributes, including the sensitive one; categories have the pandas dtype ``category``;
         - `target`: 1 for the positive class, 0 for the other;
         - `sensitive`, `protected`: the sensitive attribute and the value that marks the protected group;
+        - `sensitive_names`: its name in a list, since there may be several in tables of your own;
         - `target_names`, `positive_label`: the names of the negative and the positive class, and the latter alone;
         - `feature_names`, `feature_types`: the latter maps each name to "numeric" or "categorical";
         - `name`, `DESCR`, `licence`, `source`.

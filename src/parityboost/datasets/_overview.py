@@ -72,7 +72,7 @@ def base_rates(bunch: Bunch) -> pd.DataFrame:
     keys = [sensitive[column].to_numpy() for column in sensitive.columns]
     target = pd.Series(np.asarray(bunch.target)).groupby(keys)
     counts = pd.DataFrame({"n": target.size(), "positives": target.sum()})
-    counts.index.names = list(sensitive.columns)
+    counts.index.names = bunch.sensitive_names
     counts["base_rate"] = counts["positives"] / counts["n"]
     if bunch.protected is None:
         return counts
@@ -95,17 +95,18 @@ def _column(bunch: Bunch) -> dict[str, str]:
     rows = {
         "#Instances": f"{len(bunch.target):,}",
         "#Attributes": f"{len(bunch.feature_names)}",
-        "Sen.Attr.": " × ".join(map(str, rates.index.names)),
-        "Prot.Group (s)": _group_name(bunch.protected),
+        "Sen.Attr.": " × ".join(bunch.sensitive_names),
+        "Prot.Group (s)": group_name(bunch.protected),
         "Class ratio (+:-)": class_ratio(bunch.target),
         "Positive class": str(bunch.positive_label),
     }
     for i, (group, rate) in enumerate(rates["base_rate"].items(), start=1):
-        rows[f"Base rate {i}"] = f"{_group_name(group)} {rate:.3f}"
+        rows[f"Base rate {i}"] = f"{group_name(group)} {rate:.3f}"
     return rows
 
 
-def _group_name(group: Any) -> str:
+def group_name(group: Any) -> str:
+    """A group for printing: a value, a tuple of values for crossed attributes, or None for no group."""
     if group is None:
         return "-"
     return " × ".join(map(str, group)) if isinstance(group, tuple) else str(group)

@@ -37,6 +37,8 @@ def _look_up(file: File, dataset: Dataset, folders: dict[str, Path | None], repa
         while folder is not None and (path := find(file, dataset.archive, folder)) is not None:
             try:
                 return read(file, path, dataset)
+            except FileNotFoundError:
+                continue  # another process is repairing the cache: look again
             except CorruptFileError:
                 # Folders that the user names are the user's: say what is wrong and touch nothing.
                 if not repair or folder != cache:

@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.utils import Bunch
 
 from ._bunch import make_bunch
+from ._files import DAMAGED
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
@@ -77,8 +78,8 @@ def read_table(
     several = not isinstance(sensitive, str)
     groups = list(sensitive) if several else [str(sensitive)]
     dropped = [drop] if isinstance(drop, str) else list(drop or [])
-    if not groups:
-        raise ValueError(f"sensitive must name at least one column, got {sensitive!r}")
+    if not groups or len(set(groups)) < len(groups):
+        raise ValueError(f"sensitive must name one or more different columns, got {sensitive!r}")
     _check_columns(table, target=[target], sensitive=groups, drop=dropped)
     for role, names in {"sensitive": groups, "drop": dropped}.items():
         if target in names:
@@ -122,11 +123,14 @@ def _read(path: Path) -> pd.DataFrame:
         if kind == ".csv" and len(header) == 1 and ";" in header[0]:
             separator = ";"
         # In one piece, or else pandas guesses the type of each piece on its own.
-        return pd.read_csv(path, sep=separator, skipinitialspace=True, low_memory=False)
+        table = pd.read_csv(path, sep=separator, skipinitialspace=True, low_memory=False)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty") from None
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+    except (pd.errors.ParserError, UnicodeDecodeError, *DAMAGED) as error:
         raise ValueError(f"{path} cannot be read as {kind[1:].upper()} in UTF-8: {error}") from error
+    if not isinstance(table.index, pd.RangeIndex):  # pandas would take the fields in excess for row names
+        raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header")
+    return table
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -154,9 +158,9 @@ def _to_attribute(column: pd.Series[Any]) -> pd.Series[Any]:
     if pd.api.types.is_bool_dtype(column.dtype):
         return column.astype("category")
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        # Types of pandas's own may hold pd.NA, which NumPy and scikit-learn cannot.
-        nullable = pd.api.types.is_extension_array_dtype(column.dtype) and column.isna().any()
-        return column.astype("float64") if nullable else pd.Series(column.to_numpy(), name=column.name)
+        # Types of pandas's own, such as Int64, may hold pd.NA, which NumPy cannot.
+        plain = getattr(column.dtype, "numpy_dtype", column.dtype)
+        return column.astype("float64" if column.isna().any() else plain)
     if pd.api.types.is_string_dtype(column.dtype) or pd.api.types.infer_dtype(column, skipna=True) in _PLAIN:
         return column.astype("category")
     raise ValueError(

@@ -1,0 +1,36 @@
+"""Every example about datasets in the docs and docstrings runs."""
+
+from __future__ import annotations
+
+import doctest
+import os
+from pathlib import Path
+
+import pytest
+
+from parityboost import datasets
+
+DATA = Path(os.environ.get("PARITYBOOST_DATA") or "/nonexistent")
+PAGE = Path(__file__).parents[1] / "docs" / "datasets.md"
+
+
+def run(test: doctest.DocTest) -> None:
+    if not DATA.is_dir():
+        test.examples = [example for example in test.examples if "fetch_" not in example.source]
+    assert test.examples, f"{test.name} has no example"
+    report: list[str] = []
+    doctest.DocTestRunner().run(test, out=report.append)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", datasets.__all__)
+def test_the_example_in_the_docstring_runs(name: str) -> None:
+    if name.startswith("fetch_") and not DATA.is_dir():
+        pytest.skip("PARITYBOOST_DATA names no folder with the raw files")
+    test = doctest.DocTestFinder(recurse=False).find(getattr(datasets, name), name, globs={})[0]
+    run(test)
+
+
+def test_the_examples_in_the_guide_run() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    run(doctest.DocTestParser().get_doctest(text, {}, "datasets.md", str(PAGE), 0))
