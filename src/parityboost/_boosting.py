@@ -190,13 +190,16 @@ def first_minimum(values: Floats) -> int:
     return int(np.flatnonzero(values <= values.min() + SAME_OBJECTIVE)[0])
 
 
-def starting_weights(train: Sample, class_weight: str | None) -> Floats:
-    """D¹ in the order of ``train``: proportional to the sample weights, per class, or per (class, group) cell."""
+def starting_weights(train: Sample, class_weight: str | Floats | None) -> Floats:
+    """D¹ in the order of ``train``: the sample weights, with equal mass per class or per (class, group) cell, or scaled
+    by a factor for each of the two classes.
+    """
     weights = train.sample_weight.copy() if len(train.sample_weight) else np.ones(len(train))
     mass = train.totals.T.ravel()  # per cell
-    if class_weight == "balanced":
-        mass = np.repeat(mass.reshape(2, -1).sum(axis=1), train.n_groups)
-        weights /= mass[train.cell]
+    if isinstance(class_weight, np.ndarray):
+        weights *= class_weight[train.y]
+    elif class_weight == "balanced":
+        weights /= mass.reshape(2, -1).sum(axis=1)[train.y]
     elif class_weight == "balanced_groups":
         weights /= mass[train.cell]
     weights /= weights.sum()

@@ -52,6 +52,8 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     missing = pd.isna(values)
     if missing.any():
         raise ValueError(f"Input y contains NaN: {int(missing.sum())} of {n_rows} labels are missing")
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     check_classification_targets(values)
     found = np.unique(values)
     if classes is not None:
@@ -87,6 +89,20 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if not weights.any():
         raise ValueError("sample_weight is zero for every row")
     return None if (weights == weights[0]).all() else weights
+
+
+def read_class_weight(class_weight: Any, classes: NDArray[Any]) -> str | Floats | None:
+    """A name as it is, a dict as one factor per class; a class it leaves out keeps its weight."""
+    if not isinstance(class_weight, dict):
+        return None if class_weight is None else str(class_weight)
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise ValueError(f"class_weight has the label {unknown[0]!r}, but the classes are {labels}")
+    factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+    if not (np.isfinite(factors) & (factors > 0)).all():
+        raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}")
+    return factors
 
 
 def read_groups(

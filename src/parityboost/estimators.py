@@ -23,7 +23,7 @@ from ._ensemble import on_grid
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
-    from ._boosting import Round
+    from ._boosting import Round, Settings
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +61,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         AdaBoost.
     learner_weight : {"error", "cost"}, default="error"
         α from the weighted error, or from the cost-weighted sums of the paper's Eq. (22), which also stops earlier.
-    class_weight : {"balanced", "balanced_groups"} or None, default=None
-        Start with equal weight per class, or per class and group.
+    class_weight : {"balanced", "balanced_groups"}, dict or None, default=None
+        Start with equal weight per class, or per class and group, or with a factor for each class label.
     threshold : float or "auto", default=0.0
         Predict positive where the margin is above it; ``"auto"`` chooses it together with θ.
     estimator : classifier, default=None
@@ -143,7 +143,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         "cumulative": ["boolean"],
         "update": [StrOptions({"confidence", "discrete"})],
         "learner_weight": [StrOptions({"error", "cost"})],
-        "class_weight": [StrOptions({"balanced", "balanced_groups"}), None],
+        "class_weight": [StrOptions({"balanced", "balanced_groups"}), dict, None],
         "threshold": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "criterion": [StrOptions({"gini", "error"})],
@@ -157,7 +157,6 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
     _needs_groups = True
-    _choose_theta = True
 
     def __init__(
         self,
@@ -169,7 +168,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         cumulative: bool = True,
         update: str = "confidence",
         learner_weight: str = "error",
-        class_weight: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         threshold: float | str = 0.0,
         estimator: Any = None,
         criterion: str = "gini",
@@ -228,17 +227,15 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         # numba is imported by these; not before it is needed.
-        from ._boosting import Settings, boost, history, starting_weights
+        from ._boosting import boost, history, starting_weights
         from ._learners import EstimatorLearner, Sample, StumpLearner, Team
 
-        validate_data(self, X, skip_check_array=True, reset=True)
-        X = _inputs.read_table(X)
-        self.n_features_in_ = X.shape[1]
+        X = self._read_table(X, reset=True)
         y, self.classes_ = _inputs.read_target(y, len(X))
         weights = _inputs.read_weights(sample_weight, len(X))
         group, self.groups_ = self._read_groups(X, sensitive_features)
         labels = [str(label) for label in self.classes_]
-        notion = get_notion(self.notion)
+        settings = self._settings()
         rng = check_random_state(self.random_state)
 
         # A row without weight is no row: it must not shape the bins or the groups either.
@@ -255,7 +252,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         train_at, scored_at = np.arange(len(rows)), None
         if validation is not None:
             X_scored, y_scored, group_scored, weights_scored = self._read_validation(validation)
-        elif self.validation_fraction is not None and self._choose_theta:
+        elif self.validation_fraction is not None:
             train_at, scored_at = _inputs.stratified_split(y * n_groups + group, self.validation_fraction, rng)
 
         def part(at: NDArray[np.intp]) -> Sample:
@@ -267,9 +264,9 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
                 scored = Sample(y_scored, group_scored, n_groups, weights_scored, np.arange(len(X_scored)), team)
             else:
                 scored = train if scored_at is None else part(scored_at)
-            _inputs.check_groups(train.totals, self.groups_, labels, notion, "training data")
+            _inputs.check_groups(train.totals, self.groups_, labels, settings.notion, "training data")
             if scored is not train:
-                _inputs.check_groups(scored.totals, self.groups_, labels, notion, "validation data")
+                _inputs.check_groups(scored.totals, self.groups_, labels, settings.notion, "validation data")
 
             learner: Any
             if self.estimator is None:
@@ -282,20 +279,9 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
                     raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
                 learner = EstimatorLearner(self.estimator, self.classes_, X, train, X_scored, scored, rng)
 
-            settings = Settings(
-                notion=notion,
-                n_estimators=self.n_estimators,
-                c=self.c,
-                epsilon=self.epsilon,
-                cumulative=self.cumulative,
-                update=self.update,
-                learner_weight=self.learner_weight,
-                threshold=None if isinstance(self.threshold, str) else on_grid(float(self.threshold)),
-                n_iter_no_change=self.n_iter_no_change,
-                choose_theta=self._choose_theta,
-            )
             progress = _Progress(type(self).__name__, self.n_estimators) if self.verbose else None
-            boosted = boost(learner, train, scored, starting_weights(train, self.class_weight), settings, progress)
+            class_weight = _inputs.read_class_weight(self.class_weight, self.classes_)
+            boosted = boost(learner, train, scored, starting_weights(train, class_weight), settings, progress)
             if progress is not None:
                 progress.close(boosted.theta, boosted.stopped)
 
@@ -312,6 +298,21 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             scored is not train,
         )
         return self
+
+    def _settings(self) -> Settings:
+        from ._boosting import Settings
+
+        return Settings(
+            notion=get_notion(self.notion),
+            n_estimators=self.n_estimators,
+            c=self.c,
+            epsilon=self.epsilon,
+            cumulative=self.cumulative,
+            update=self.update,
+            learner_weight=self.learner_weight,
+            threshold=None if isinstance(self.threshold, str) else on_grid(float(self.threshold)),
+            n_iter_no_change=self.n_iter_no_change,
+        )
 
     def decision_function(self, X: Any) -> Floats:
         """The margin Σ α_j h_j(x) over the first θ learners, minus the threshold; positive means the positive class."""
@@ -365,13 +366,12 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        X = _inputs.read_table(X)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} was fitted with {self.n_features_in_}"
-            )
-        return X
+        return self._read_table(X, reset=False)
+
+    def _read_table(self, X: Any, reset: bool) -> Any:
+        table = _inputs.read_table(X)
+        validate_data(self, X, skip_check_array=True, reset=reset)  # names and number of columns
+        return table
 
     def _read_groups(
         self, X: Any, sensitive_features: Any, groups: NDArray[Any] | None = None
@@ -412,8 +412,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
                 + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
             )
         X, y, sensitive, weights = (*validation, None, None)[:4]
-        validate_data(self, X, skip_check_array=True, reset=False)
-        X = _inputs.read_table(X)
+        X = self._read_table(X, reset=False)
         codes, _ = _inputs.read_target(y, len(X), self.classes_)
         group, _ = self._read_groups(X, sensitive, self.groups_)
         return X, codes, group, _inputs.read_weights(weights, len(X))

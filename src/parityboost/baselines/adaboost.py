@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..estimators import AdaFairClassifier
+from ..notions import NoNotion
+
+if TYPE_CHECKING:
+    from .._boosting import Settings
 
 
 class AdaBoostClassifier(AdaFairClassifier):
@@ -34,17 +38,7 @@ class AdaBoostClassifier(AdaFairClassifier):
     """
 
     _needs_groups = False
-    _choose_theta = False
-
-    # AdaFair's other parameters are fixed, not parameters.
-    notion = "none"
-    c = 1.0
-    epsilon = 0.0
-    cumulative = True
-    learner_weight = "error"
-    threshold = 0.0
     validation_fraction = None
-    n_iter_no_change = None
     sensitive_feature = None
 
     def __init__(
@@ -52,7 +46,7 @@ class AdaBoostClassifier(AdaFairClassifier):
         n_estimators: int = 200,
         *,
         update: str = "discrete",
-        class_weight: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         estimator: Any = None,
         criterion: str = "gini",
         max_bins: int = 255,
@@ -71,3 +65,8 @@ class AdaBoostClassifier(AdaFairClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    def _settings(self) -> Settings:
+        from .._boosting import Settings
+
+        return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
