@@ -1,0 +1,146 @@
+"""The package as a whole: what importing it costs, its documentation, its demo."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import parityboost
+from parityboost import demo
+
+ROOT = Path(__file__).parent.parent
+EXTRAS = [
+    "typer",
+    "rich",
+    "matplotlib",
+    "plotly",
+    "jinja2",
+    "cvxpy",
+    "dccp",
+    "imblearn",
+    "pooch",
+    "onnx",
+    "pyarrow",
+    "fairlearn",
+]
+MODULES = [info.name for info in pkgutil.walk_packages(parityboost.__path__, "parityboost.")]
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_everything_imports_without_the_extras():
+    code = f"""
+import sys
+for name in {EXTRAS}:
+    sys.modules[name] = None  # importing it now fails
+import importlib
+for name in {MODULES}:
+    importlib.import_module(name)
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_importing_the_package_leaves_numba_alone():
+    result = run_python(
+        "import sys, parityboost, parityboost.datasets, parityboost.baselines; print('numba' in sys.modules)"
+    )
+    assert result.stdout.strip() == "False", result.stderr
+
+
+def test_kernels_work_without_a_folder_to_cache_in(tmp_path):
+    """As on a read-only system without a home: numba then has nowhere to put what it compiles."""
+    code = """
+import numba.core.caching as caching
+caching.CacheImpl._locator_classes = []
+import numpy as np
+from parityboost.baselines import AdaBoostClassifier
+X = np.arange(20.0)[:, None]
+print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
+"""
+    result = run_python(code)
+    assert result.stdout.strip() == "10", result.stderr
+
+
+# Who may import whom: a module's imports stand to its left.
+LAYERS = [
+    {"_binning", "_rates"},
+    {"_kernels"},
+    {"notions", "_ensemble"},
+    {"_inputs"},
+    {"metrics", "_learners"},
+    {"_boosting"},
+    {"estimators"},
+    {"baselines", "datasets"},
+    {"demo"},
+]
+
+
+def test_imports_point_one_way():
+    rank = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+    for path in (ROOT / "src" / "parityboost").rglob("*.py"):
+        part = path.relative_to(ROOT / "src" / "parityboost").parts[0].removesuffix(".py")
+        if part == "__init__":
+            continue
+        for line in path.read_text(encoding="utf8").splitlines():
+            found = re.match(r"\s*from (\.+)(\w*) import (\w+)", line)
+            if not found:
+                continue
+            dots, module, name = found.groups()
+            inside = len(path.relative_to(ROOT / "src" / "parityboost").parts) > 1
+            if inside and dots == ".":
+                continue  # within a subpackage
+            target = module or name
+            if target in rank:
+                assert target == part or rank[target] < rank[part], f"{path.name} imports {target}"
+
+
+@pytest.mark.parametrize("name", ["parityboost", *(name for name in MODULES if "datasets" not in name)])
+def test_examples_in_docstrings_run(name):
+    module = importlib.import_module(name)
+    flags = doctest.NORMALIZE_WHITESPACE
+    result = doctest.testmod(module, optionflags=flags)
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_python_in_the_pages_runs_and_prints_what_they_show(page, capsys):
+    text = (ROOT / page).read_text(encoding="utf8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert blocks
+    namespace = {"__name__": "page"}
+    for block in blocks:
+        exec(compile(block, page, "exec"), namespace)
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    for shown in re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL):
+        assert set(shown.splitlines()) <= set(printed)
+
+
+def test_public_names_are_documented_and_exist():
+    for module in (parityboost, parityboost.metrics, parityboost.notions, parityboost.baselines):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value):
+                assert value.__doc__, name
+
+
+def test_the_demo_prints_a_table_and_what_it_shows(capsys, monkeypatch):
+    monkeypatch.setattr(demo, "run", lambda n_estimators=25, run=demo.run: run(min(n_estimators, 25)))
+    demo.main()
+    out = capsys.readouterr().out
+    assert [line.split("  ")[0] for line in out.splitlines() if line.startswith("Ada")] == list(demo.MODELS)
+    assert len(re.findall(r"\d\.\d{3}\*", out)) == 3
+    assert [line[:2] for line in out.splitlines()[-3:]] == ["1.", "2.", "3."]
+    assert max(len(line) for line in out.splitlines()) <= 130
+
+
+def test_the_version_is_that_of_the_project():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf8")
+    assert f'version = "{parityboost.__version__}"' in text
