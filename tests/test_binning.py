@@ -4,14 +4,47 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parityboost._binning import MISSING, Binner, CategoricalColumn, NumericColumn, find_categorical
+import parityboost._sources as sources
+from parityboost._binning import Binner, CategoricalColumn, NumericColumn
+from parityboost._codes import MISSING
+from parityboost._threads import Team
 
 EVERY = slice(None)
 
 
+def source_of(values, name="x"):
+    return sources.read_sources(pd.DataFrame({name: values}))[0]
+
+
+def fit_numbers(values, max_bins=255, weights=None, name="x"):
+    return NumericColumn.fit(source_of(np.asarray(values, dtype=float), name), EVERY, weights, max_bins)
+
+
+def fit_categories(values, max_bins=255, name="x"):
+    return CategoricalColumn.fit(source_of(values, name), EVERY, None, max_bins)
+
+
 def encode(values, max_bins=255, weights=None):
-    column = NumericColumn.fit("x", np.asarray(values, dtype=float), weights, max_bins)
-    return column.encode(np.asarray(values, dtype=float)), column
+    column = fit_numbers(values, max_bins, weights)
+    return encoded(column, np.asarray(values, dtype=float)), column
+
+
+def encoded(column, values):
+    """As the estimator does at prediction: first the kind of the column, then its rows."""
+    source = source_of(values)
+    column.check(source)
+    return column.encode(source, EVERY)
+
+
+def find_categorical(X, choice):
+    return sources.find_categorical(X, sources.read_sources(X), choice)
+
+
+def fit_and_encode(X, categorical):
+    with Team(1) as team:
+        read = sources.read_sources(X)
+        binner = Binner.fit(read, EVERY, None, 255, categorical, team)
+        return binner, binner.encode(read, EVERY, team)
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=60))
@@ -60,8 +93,9 @@ def test_weight_two_bins_like_a_repeated_row():
 
 
 def test_new_values_fall_on_the_side_of_the_nearest_training_value():
-    column = NumericColumn.fit("x", np.array([1.0, 2.0, 10.0]), None, 255)
-    np.testing.assert_array_equal(column.encode(np.array([-5, 1.4, 1.6, 5.9, 6.1, 99, np.nan])), [1, 1, 2, 2, 3, 3, 0])
+    column = fit_numbers([1.0, 2.0, 10.0])
+    new = np.array([-5, 1.4, 1.6, 5.9, 6.1, 99, np.nan])
+    np.testing.assert_array_equal(encoded(column, new), [1, 1, 2, 2, 3, 3, 0])
 
 
 def test_neighbouring_and_huge_floats_stay_apart():
@@ -96,7 +130,7 @@ def test_every_kind_of_column_is_read():
         "object",
         "mixed",
     ]
-    codes = Binner.fit(X, EVERY, None, 255, categorical).encode(X)
+    _, codes = fit_and_encode(X, categorical)
     expected = {
         "float": [1, 0, 2, 1],
         "float32": [1, 2, 3, 0],
@@ -117,27 +151,26 @@ def test_every_kind_of_column_is_read():
 
 
 def test_a_category_unseen_in_training_behaves_as_missing_whatever_the_dtype():
-    train = pd.Series(["a", "b", "a"])
-    column = CategoricalColumn.fit("x", train, None, 255)
+    column = fit_categories(["a", "b", "a"])
     for new in (
         pd.Series(["b", "new", None]),
         pd.Series(pd.Categorical(["b", "new", None])),
         np.array(["b", "new", None], dtype=object),
     ):
-        np.testing.assert_array_equal(column.encode(new), [2, 0, 0])
+        np.testing.assert_array_equal(encoded(column, new), [2, 0, 0])
 
 
 def test_unused_categories_get_no_bin():
-    column = CategoricalColumn.fit("x", pd.Series(pd.Categorical(["b", None], categories=["a", "b", "c"])), None, 255)
+    column = fit_categories(pd.Categorical(["b", None], categories=["a", "b", "c"]))
     assert column.categories == ("b",)
 
 
 def test_the_rarest_categories_beyond_max_bins_are_missing_with_a_warning():
     values = pd.Series(["a"] * 5 + ["b"] * 1 + ["c"] * 4 + ["d"] * 3)
     with pytest.warns(UserWarning, match=r"column 'zip' has 4 categories.*the 1 rarest"):
-        column = CategoricalColumn.fit("zip", values, None, 3)
+        column = fit_categories(values, 3, "zip")
     assert column.categories == ("a", "c", "d")
-    assert column.encode(pd.Series(["b"]))[0] == MISSING
+    assert encoded(column, ["b"])[0] == MISSING
 
 
 @pytest.mark.parametrize("choice", [["job"], [1], [False, True], np.array([False, True])])
@@ -148,9 +181,9 @@ def test_categorical_columns_can_be_named_numbered_or_flagged(choice):
 
 def test_number_categories_split_by_category():
     X = np.array([[3.0], [1.0], [np.nan]])
-    binner = Binner.fit(X, EVERY, None, 255, [True])
+    binner, codes = fit_and_encode(X, [True])
     assert binner.columns[0].categories == (1.0, 3.0)
-    np.testing.assert_array_equal(binner.encode(X), [[2, 1, 0]])
+    np.testing.assert_array_equal(codes, [[2, 1, 0]])
 
 
 def test_text_columns_must_be_categorical():
@@ -176,21 +209,49 @@ def test_an_unknown_categorical_column_is_named():
     ],
 )
 def test_columns_that_cannot_be_read_are_named(column, error, message):
-    kind = NumericColumn if column.dtype == float else CategoricalColumn
+    fit = fit_numbers if column.dtype == float else fit_categories
     with pytest.raises(error, match=message):
-        kind.fit("x", column, None, 255)
+        fit(column)
+
+
+def test_infinity_is_found_among_many_values():
+    values = np.append(np.arange(1000.0), np.inf)
+    with pytest.raises(ValueError, match="column 'x' of X contains infinity"):
+        fit_numbers(values)
+    with pytest.raises(ValueError, match="column 'x' of X contains infinity"):
+        fit_numbers(values, weights=np.linspace(1, 2, 1001))
 
 
 def test_a_column_that_changes_its_kind_is_named():
-    numbers = NumericColumn.fit("age", np.array([1.0, 2.0]), None, 255)
+    numbers = fit_numbers([1.0, 2.0], name="age")
     with pytest.raises(ValueError, match=r"column 'age' held numbers in training, got"):
-        numbers.encode(pd.Series(["old", "young"]))
+        encoded(numbers, ["old", "young"])
+    with pytest.raises(ValueError, match=r"column 'age' held numbers in training, got category"):
+        encoded(numbers, pd.Categorical(["old", "young"]))
     with pytest.raises(ValueError, match=r"column 'age' of X contains infinity"):
-        numbers.encode(np.array([np.inf]))
-    jobs = CategoricalColumn.fit("job", pd.Series(["a", "b"]), None, 255)
+        encoded(numbers, np.array([np.inf]))
+    jobs = fit_categories(["a", "b"], name="job")
     with pytest.raises(ValueError, match=r"column 'job' held categories in training \(such as 'a'\), got numbers"):
-        jobs.encode(pd.Series([1.0, 2.0]))
-    assert (jobs.encode(pd.Series([np.nan, np.nan])) == MISSING).all()
+        encoded(jobs, [1.0, 2.0])
+    assert (encoded(jobs, [np.nan, np.nan]) == MISSING).all()
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=300))
+def test_missing_values_and_signed_zeros_do_not_disturb_the_bins_of_many_values(values):
+    values = np.array([*values, -0.0, 0.0, np.nan])
+    codes, column = encode(values, 8)
+    assert codes[-2] == codes[-3]
+    present = ~np.isnan(values)
+    assert (codes[~present] == MISSING).all()
+    np.testing.assert_array_equal(codes[present], 1 + np.searchsorted(column.edges, values[present]))
+
+
+def test_bins_of_very_many_rows_come_from_a_part_of_them_and_still_fit_all():
+    values = np.random.default_rng(0).normal(size=600_000)
+    codes, column = encode(values, 50)
+    sizes = np.bincount(codes, minlength=51)[1:]
+    assert column.n_bins == 50
+    assert sizes.max() < 1.1 * sizes.min()
 
 
 def test_two_columns_of_one_name_are_not_confused():

@@ -71,11 +71,11 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_binning", "_rates"},
-    {"_kernels"},
-    {"notions", "_ensemble"},
-    {"_inputs"},
-    {"metrics", "_learners"},
+    {"_codes", "_rates", "_sources", "_threads"},
+    {"_kernels", "notions"},
+    {"_binning", "_inputs"},
+    {"_ensemble", "_samples", "metrics"},
+    {"_learners"},
     {"_boosting"},
     {"estimators"},
     {"baselines", "datasets"},

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from conftest import make_people
 from parityboost import AdaFairClassifier
 from parityboost._boosting import starting_weights
-from parityboost._learners import Sample, Team
+from parityboost._samples import Sample
+from parityboost._threads import Team
 from test_against_reference import OPTIONS, draw_rows, frame_of, group_labels, problems
 
 NOTIONS = ["disparate_mistreatment", "equal_opportunity", "statistical_parity", "predictive_equality"]
@@ -53,7 +54,8 @@ def test_the_confidence_update_claims_no_bound(people):
 def test_starting_weights_sum_to_one_with_equal_mass_where_asked(problem, class_weight):
     _, (_, y, group, weights), _ = problem
     with Team(1) as team:
-        train = Sample(y, group, group.max() + 1, weights, np.arange(len(y)), team)
+        n_groups = group.max() + 1
+        train = Sample(y * n_groups + group, n_groups, weights, np.arange(len(y)), team)
     D = starting_weights(train, class_weight)
     assert D.sum() == pytest.approx(1)
     if class_weight == "balanced":

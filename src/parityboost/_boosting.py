@@ -6,17 +6,19 @@ weak learner h_j alone when the costs are not cumulative.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ._ensemble import on_grid
-from ._learners import Sample
+from ._learners import Learner
 from ._rates import balanced_error_rate, error_rate
+from ._samples import Sample
 from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
@@ -43,8 +45,7 @@ class Settings:
     choose_theta: bool = True  # False: θ is the last round
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(NamedTuple):
     """What one round of boosting leaves behind."""
 
     hypothesis: Any
@@ -56,7 +57,6 @@ class Round:
     train_counts: Floats  # of the partial ensemble, at the given threshold (at 0 if it is chosen per round)
     scored_counts: Floats  # of the partial ensemble on the data that θ is chosen on
     threshold: float
-    objective: float
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ class Boosted:
 
     rounds: list[Round]
     theta: int
-    weights: Floats  # D after the last round, in the order of the training sample
     stopped: str  # why training ended: "n_estimators", "perfect", "termination" or "no_change"
 
     @property
@@ -74,64 +73,56 @@ class Boosted:
 
 
 def boost(
-    learner: Any,
-    train: Sample,
-    scored: Sample,
-    weights: Floats,
-    settings: Settings,
-    on_round: Callable[[int, Round, int], None] | None = None,
+    learner: Learner, settings: Settings, on_round: Callable[[int, Round, float, int], None] | None = None
 ) -> Boosted:
     """Train up to T weak learners and choose θ.
 
-    ``scored`` holds the rows that θ is chosen on, and may be ``train`` itself. ``weights`` is D¹ and is used up.
-    ``on_round`` is told the number of the round, the round, and the best one so far.
+    ``learner.scored`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told the
+    number of the round, the round, its objective, and the best round so far.
     """
-    notion = settings.notion
+    notion, train, scored = settings.notion, learner.train, learner.scored
     threshold = 0.0 if settings.threshold is None else settings.threshold
-    total = float(weights.sum())
+    watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
     theta, best = 0, np.inf
     stopped = "n_estimators"
     for j in range(1, settings.n_estimators + 1):
-        h = learner.fit(weights, total)
+        h = learner.fit()
         alpha = learner_weight(1.0 - h.error, h.error)
-        if alpha <= 0:
+        if alpha <= 0.0:
             stopped = "termination"
             break
-        column, votes = h.column(scored=False), h.votes
-        train.advance(column, votes, alpha, threshold)
+        column = h.column(scored=False)
+        train.advance(column, h.steps(alpha), threshold)
         counts = train.ensemble_counts() if settings.cumulative else train.learner_counts()
         u = notion.costs(counts, settings.epsilon)
-        costs = 1.0 + u  # C, line 6 of Algorithm 1: costs only ever boost
         if settings.learner_weight == "cost":
             # Eq. (22) needs C, which needs H_{1:j}, which needs α: the α so far was provisional.
-            wrong = float((costs * h.wrong_weight(weights)).sum()) / total
+            wrong = float(((1.0 + u) * h.wrong_weight()).sum())
             final = learner_weight(1.0 - h.error, wrong)
-            train.advance(column, votes, final - alpha if final > 0 else -alpha, threshold)
-            if final <= 0:  # Eq. (23) does not hold
+            if final <= 0.0:  # Eq. (23) does not hold
                 stopped = "termination"
                 break
+            train.advance(column, h.steps(final - alpha), threshold)
             alpha = final
         if scored is not train:
-            scored.advance(h.column(scored=True), votes, alpha, threshold)
-
-        old_total, total = total, h.reweight(weights, costs, alpha, settings.update == "confidence")
-        z = float(np.exp(-alpha)) * total / old_total
-        weights /= total
-        total = 1.0
+            scored.advance(h.column(scored=True), h.steps(alpha), threshold)
+        # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
+        growth = h.reweight(1.0 + u, alpha, settings.update == "confidence")
+        z = math.exp(-alpha) * growth
 
         if settings.threshold is None:
-            scored_counts, threshold_j, objective = best_threshold(scored, notion, settings.c)
+            scored_counts, threshold_j = best_threshold(scored, notion, settings.c)
         else:
             scored_counts, threshold_j = scored.threshold_counts(), threshold
+        train_counts = counts if settings.cumulative and threshold == 0.0 else train.threshold_counts()
+        rounds.append(Round(h, alpha, h.error, z, counts, u, train_counts, scored_counts, threshold_j))
+        if watch_objective:
             objective = float(notion.objective(scored_counts, settings.c))
-        rounds.append(
-            Round(h, alpha, h.error, z, counts, u, train.threshold_counts(), scored_counts, threshold_j, objective)
-        )
-        if objective < best - SAME_OBJECTIVE:
-            theta, best = j, objective
-        if on_round is not None:
-            on_round(j, rounds[-1], theta)
+            if objective < best - SAME_OBJECTIVE:
+                theta, best = j, objective
+            if on_round is not None:
+                on_round(j, rounds[-1], objective, theta)
         if h.error <= PERFECT:
             stopped = "perfect"
             break
@@ -144,18 +135,23 @@ def boost(
             "fitted: check that the columns of X say something about y, or use a stronger estimator"
             + (' or learner_weight="error"' if settings.learner_weight == "cost" else "")
         )
-    return Boosted(rounds, theta if settings.choose_theta else len(rounds), weights, stopped)
+    if settings.choose_theta:
+        objectives = notion.objective(np.array([r.scored_counts for r in rounds]), settings.c)
+        theta = first_minimum(objectives) + 1
+    else:
+        theta = len(rounds)
+    return Boosted(rounds, theta, stopped)
 
 
 def learner_weight(right: float, wrong: float) -> float:
     """α = ½ ln(right / wrong), on the grid that makes sums of α exact; 0 when it would not be positive."""
     if right <= wrong:
         return 0.0
-    return max(on_grid(0.5 * float(np.log(right / max(wrong, PERFECT)))), 0.0)
+    return max(on_grid(0.5 * math.log(right / max(wrong, PERFECT))), 0.0)
 
 
-def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Floats, float, float]:
-    """The threshold on the margin with the lowest objective: counts, threshold, objective.
+def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Floats, float]:
+    """The threshold on the margin with the lowest objective, and the counts at it.
 
     Sorted by margin, the rows above a threshold are a suffix, so the counts for *all* thresholds are differences of
     cumulative sums. Candidates are 0 and the midpoints between neighbouring distinct margins (0 stands for the midpoint
@@ -182,7 +178,7 @@ def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Fl
     objective = notion.objective(counts, c)
     preference = np.lexsort((thresholds, np.abs(thresholds)))
     at = preference[first_minimum(objective[preference])]
-    return counts[at], float(thresholds[at]), float(objective[at])
+    return counts[at], float(thresholds[at])
 
 
 def first_minimum(values: Floats) -> int:
@@ -195,13 +191,17 @@ def starting_weights(train: Sample, class_weight: str | Floats | None) -> Floats
     by a factor for each of the two classes.
     """
     weights = train.sample_weight.copy() if len(train.sample_weight) else np.ones(len(train))
-    mass = train.totals.T.ravel()  # per cell
-    if isinstance(class_weight, np.ndarray):
-        weights *= class_weight[train.y]
+    if class_weight is None:
+        factors = np.ones((train.n_groups, 2))
+    elif isinstance(class_weight, np.ndarray):
+        factors = np.broadcast_to(class_weight, (train.n_groups, 2))
     elif class_weight == "balanced":
-        weights /= mass.reshape(2, -1).sum(axis=1)[train.y]
-    elif class_weight == "balanced_groups":
-        weights /= mass[train.cell]
+        factors = np.broadcast_to(1.0 / train.totals.sum(axis=0), (train.n_groups, 2))
+    else:
+        with np.errstate(divide="ignore"):  # an empty cell has no rows that would read its factor
+            factors = 1.0 / train.totals
+    for cell, first, last in train.blocks:
+        weights[first:last] *= factors[cell % train.n_groups, cell // train.n_groups]
     weights /= weights.sum()
     return weights
 

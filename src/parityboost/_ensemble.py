@@ -1,8 +1,7 @@
 """Fitted ensembles: what remains of boosting once training is over.
 
 A sum of stumps is a sum of one step function per feature, so :class:`StumpEnsemble` decides by one table look-up per
-feature.
-:class:`EstimatorEnsemble` holds scikit-learn classifiers instead and asks each of them.
+feature. :class:`EstimatorEnsemble` holds scikit-learn classifiers instead and asks each of them.
 """
 
 from __future__ import annotations
@@ -13,11 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._binning import MAX_BINS, MISSING, Binner
+from ._binning import Binner
+from ._codes import MISSING, N_CODES
+from ._sources import read_sources
+from ._threads import Team
 
 Floats = NDArray[np.float64]
 
-N_CODES = MAX_BINS + 1
+# Rows are predicted so many at a time: what a block needs besides its margin stays in the cache.
+BLOCK_ROWS = 1 << 16
 # Learner weights are multiples of this. Sums of thousands of them are then exact in float64, so a margin is the same to
 # the last bit in whatever order it is added up (round by round, per feature, elsewhere), and a tie is a tie.
 ALPHA_GRID = 2.0**-36
@@ -39,20 +42,12 @@ class Stump(NamedTuple):
     left_confidence: float  # share of the leaf's weight that belongs to the class it votes for
     right_confidence: float
 
-    def goes_left(self, categorical: bool) -> NDArray[np.bool_]:
-        """Per code of the feature's column, whether it belongs to the left leaf."""
+    def votes(self, categorical: bool) -> NDArray[np.int8]:
+        """h(x) per code of the feature's column."""
         codes = np.arange(N_CODES)
         left = codes == self.split if categorical else codes <= self.split
         left[MISSING] = self.missing_left
-        return left
-
-    def votes(self, categorical: bool) -> NDArray[np.int8]:
-        """h(x) per code."""
-        return np.where(self.goes_left(categorical), self.left_vote, self.right_vote).astype(np.int8)
-
-    def confidences(self, categorical: bool) -> Floats:
-        """The confidence of the leaf per code."""
-        return np.where(self.goes_left(categorical), self.left_confidence, self.right_confidence)
+        return np.where(left, self.left_vote, self.right_vote).astype(np.int8)
 
 
 class StumpEnsemble:
@@ -62,32 +57,50 @@ class StumpEnsemble:
         self.binner = binner
         self.stumps = stumps
         self.alphas = alphas
-        categorical = binner.categorical
-        self._steps = np.array(
-            [a * s.votes(categorical[s.feature]) for s, a in zip(stumps, alphas, strict=True)], dtype=np.float64
-        ).reshape(-1, N_CODES)
+
+    def steps(self, j: int) -> Floats:
+        """What learner j adds to the margin, per code of its feature's column."""
+        stump = self.stumps[j]
+        steps: Floats = self.alphas[j] * stump.votes(self.binner.columns[stump.feature].categorical)
+        return steps
 
     def tables(self, theta: int) -> Floats:
         """``tables[f, code]``: what feature f adds to the margin of the first θ stumps."""
         tables = np.zeros((len(self.binner.columns), N_CODES))
-        np.add.at(tables, [stump.feature for stump in self.stumps[:theta]], self._steps[:theta])
+        for j in range(theta):
+            tables[self.stumps[j].feature] += self.steps(j)
         return tables
 
-    def margin(self, X: Any, theta: int) -> Floats:
+    def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
         """Σ_{j≤θ} α_j h_j(x)."""
-        from ._kernels import look_up  # numba is needed only now
+        from ._kernels import add_steps  # numba is needed only now
 
-        codes = self.binner.encode(X)
-        margin = np.empty(codes.shape[1])
-        look_up(codes, self.tables(theta), 0, len(margin), margin)
+        sources, tables = read_sources(X), self.tables(theta)
+        self.binner.check(sources)
+        margin = np.zeros(len(X))
+        used = [f for f in range(len(sources)) if tables[f].any()]
+
+        def task(first: int, last: int) -> None:
+            for b in range(first, last):
+                rows = slice(b * BLOCK_ROWS, (b + 1) * BLOCK_ROWS)
+                for f in used:
+                    add_steps(self.binner.columns[f].encode(sources[f], rows), tables[f], margin[rows])
+
+        with Team(n_threads) as team:
+            team.run(task, -(-len(margin) // BLOCK_ROWS), BLOCK_ROWS * len(sources))
         return margin
 
     def staged_margin(self, X: Any) -> Iterator[Floats]:
         """The margin after each round; one column per round is touched."""
-        codes = self.binner.encode(X)
+        from ._kernels import add_steps
+
+        sources = read_sources(X)
+        self.binner.check(sources)
+        with Team(1) as team:
+            codes = self.binner.encode(sources, slice(None), team)
         margin = np.zeros(codes.shape[1])
-        for stump, step in zip(self.stumps, self._steps, strict=True):
-            margin += step[codes[stump.feature]]
+        for j, stump in enumerate(self.stumps):
+            add_steps(codes[stump.feature], self.steps(j), margin)
             yield margin.copy()
 
     def importances(self, theta: int) -> Floats:
@@ -106,7 +119,7 @@ class EstimatorEnsemble:
         self.alphas = alphas
         self.positive = positive
 
-    def margin(self, X: Any, theta: int) -> Floats:
+    def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
         margin = np.zeros(len(X))
         for estimator, alpha in zip(self.estimators[:theta], self.alphas[:theta], strict=True):
             margin += np.where(estimator.predict(X) == self.positive, alpha, -alpha)

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from ._binning import column_position
+from ._sources import column_position
 from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
@@ -204,18 +204,29 @@ def group_name(group: Any) -> str:
     return " & ".join(str(part) for part in group) if isinstance(group, tuple) else str(group)
 
 
+def cells(y: NDArray[np.int8], group: NDArray[np.intp], n_groups: int) -> NDArray[Any]:
+    """The cell of each row, class * n_groups + group, in the smallest integer type that holds it."""
+    small = np.min_scalar_type(2 * n_groups)
+    cell: NDArray[Any] = y.astype(small)
+    cell *= small.type(n_groups)
+    cell += group.astype(small)
+    return cell
+
+
 def stratified_split(
-    cell: NDArray[np.intp], fraction: float, random_state: np.random.RandomState
+    cell: NDArray[Any], fraction: float, random_state: np.random.RandomState
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Positions of training and validation rows, each cell split in the same proportion.
 
     A cell with a single row stays in training; any other gives at least one row to each side.
     """
     held_out = np.zeros(len(cell), dtype=bool)
-    for k in np.unique(cell):
-        rows = np.flatnonzero(cell == k)
-        if len(rows) > 1:
-            n_held_out = min(max(round(fraction * len(rows)), 1), len(rows) - 1)
+    order = np.argsort(cell, kind="stable")
+    start = 0
+    for size in np.bincount(cell).tolist():
+        rows, start = order[start : start + size], start + size
+        if size > 1:
+            n_held_out = min(max(round(fraction * size), 1), size - 1)
             held_out[random_state.permutation(rows)[:n_held_out]] = True
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 

@@ -2,10 +2,10 @@
 
 Free functions over arrays: the caller allocates, the kernel fills. They release the GIL, so that ordinary threads can
 share the work. Training rows are sorted by class and, within it, by group. A *cell* is one (class, group), a *block* a
-run of rows within one cell: inside a block the class, the group and hence the cost of a mistake are constants.
+run of rows within one cell, ``(cell, first row, last row + 1)``: inside a block the class, the group and hence the cost
+of a mistake are constants, and what belongs to its rows fits into the cache.
 
-Sums are taken feature by feature or block by block in a fixed order, never thread by thread, so the result does not
-depend on the number of threads.
+Sums are taken block by block in a fixed order, never thread by thread, so no result depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ._binning import MISSING
+from ._codes import MISSING
 
 Array = NDArray[Any]
 
@@ -34,18 +34,109 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(nogil=True)(function)
 
 
+# --- Binning --------------------------------------------------------------------------------------
+
+
 @_compiled
-def fill_histograms(codes: Array, weights: Array, n_negative: int, first: int, last: int, histograms: Array) -> None:
-    """``histograms[f, y, code]`` = weight of the rows of class y with that code, for first ≤ f < last."""
-    n_rows = codes.shape[1]
-    for f in range(first, last):
+def find_distinct(values: Array, distinct: Array) -> int:
+    """Collect the distinct values other than NaN; their number, or one more than fits if there are too many."""
+    n_slots = 1024  # a power of two, and four times what can be in it
+    slots = np.full(n_slots, -1, dtype=np.int16)
+    bits = values.view(np.uint64)
+    n_distinct = 0
+    last = np.nan
+    for i in range(values.shape[0]):
+        value = values[i]
+        if value == last or value != value:
+            continue
+        last = value
+        key = bits[i] if value != 0.0 else np.uint64(0)  # -0.0 equals 0.0
+        slot = np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(54))
+        while slots[slot] >= 0 and distinct[slots[slot]] != value:
+            slot = (slot + 1) % n_slots
+        if slots[slot] < 0:
+            if n_distinct == distinct.shape[0]:
+                return n_distinct + 1
+            slots[slot] = n_distinct
+            distinct[n_distinct] = value
+            n_distinct += 1
+    return n_distinct
+
+
+@_compiled
+def encode_numbers(values: Array, edges: Array, codes: Array) -> bool:
+    """``codes[i] = 1 + #{edge < value}``, 0 for NaN; whether all values are finite or NaN."""
+    finite = True
+    n_edges = edges.shape[0]
+    for i in range(values.shape[0]):
+        value = values[i]
+        # Binary search without branches: the processor works on several rows at once.
+        low, length = 0, n_edges
+        while length > 1:
+            half = length // 2
+            low += half if edges[low + half - 1] < value else 0
+            length -= half
+        if n_edges > 0 and edges[low] < value:
+            low += 1
+        codes[i] = low + 1 if value == value else 0
+        finite = finite and (value != value or value - value == 0.0)
+    return finite
+
+
+@_compiled
+def hash_rows(codes: Array, hashes: Array) -> None:
+    """One 64-bit number per row, equal for equal rows."""
+    for i in range(hashes.shape[0]):
+        hashes[i] = np.uint64(0xCBF29CE484222325)
+    for f in range(codes.shape[0]):
         column = codes[f]
-        histograms[f] = 0.0
-        negative, positive = histograms[f, 0], histograms[f, 1]
-        for i in range(n_negative):
-            negative[column[i]] += weights[i]
-        for i in range(n_negative, n_rows):
-            positive[column[i]] += weights[i]
+        for i in range(hashes.shape[0]):
+            mixed = (hashes[i] ^ np.uint64(column[i])) * np.uint64(0x9E3779B97F4A7C15)
+            hashes[i] = mixed ^ (mixed >> np.uint64(29))
+
+
+# --- The weak learner -----------------------------------------------------------------------------
+
+
+@_compiled
+def add_to_histograms(
+    codes: Array,
+    rows: Array,
+    gains: Array,
+    n_rows: Array,
+    blocks: Array,
+    n_groups: int,
+    first: int,
+    last: int,
+    histograms: Array,
+) -> None:
+    """``histograms[f, y, codes[f, row]] += gain`` for first ≤ f < last, for the rows listed per block.
+
+    Block b lists ``n_rows[b]`` rows from position ``blocks[b, 1]`` on. Four columns at a time: their sums do not wait
+    for each other, and a row's number and gain are read once for all four.
+    """
+    for b in range(blocks.shape[0]):
+        start, stop = blocks[b, 1], blocks[b, 1] + n_rows[b]
+        if start == stop:
+            continue
+        y = 1 if blocks[b, 0] >= n_groups else 0
+        f = first
+        while f + 4 <= last:
+            column0, column1, column2, column3 = codes[f], codes[f + 1], codes[f + 2], codes[f + 3]
+            sums0, sums1 = histograms[f, y], histograms[f + 1, y]
+            sums2, sums3 = histograms[f + 2, y], histograms[f + 3, y]
+            for k in range(start, stop):
+                row, gain = rows[k], gains[k]
+                sums0[column0[row]] += gain
+                sums1[column1[row]] += gain
+                sums2[column2[row]] += gain
+                sums3[column3[row]] += gain
+            f += 4
+        while f < last:
+            column0, sums0 = codes[f], histograms[f, y]
+            for k in range(start, stop):
+                sums0[column0[rows[k]]] += gains[k]
+            f += 1
 
 
 @_compiled
@@ -131,10 +222,47 @@ def best_splits(
 
 
 @_compiled
+def choose_stump(
+    histograms: Array,
+    categorical: Array,
+    total: float,
+    scores: Array,
+    splits: Array,
+    missing_left: Array,
+    left: Array,
+    leaves: Array,
+) -> int:
+    """The feature with the best split; ``left[code]`` = 1 for the left leaf, ``leaves[leaf, y]`` = weight, leaf 1 left.
+
+    If no feature can be split, all codes are on the left.
+    """
+    best = 0
+    for f in range(1, scores.shape[0]):
+        if scores[f] > scores[best] + TIE * total:
+            best = f
+    leaves[:] = 0.0
+    for code in range(left.shape[0]):
+        if scores[best] < 0.0:
+            goes_left = True
+        elif code == MISSING:
+            goes_left = missing_left[best]
+        elif categorical[best]:
+            goes_left = code == splits[best]
+        else:
+            goes_left = code <= splits[best]
+        left[code] = goes_left
+        leaves[left[code], 0] += histograms[best, 0, code]
+        leaves[left[code], 1] += histograms[best, 1, code]
+    return best
+
+
+# --- A round's passes over the rows ---------------------------------------------------------------
+
+
+@_compiled
 def advance(
     column: Array,
-    votes: Array,
-    alpha: float,
+    steps: Array,
     threshold: float,
     margin: Array,
     sample_weight: Array,
@@ -143,62 +271,105 @@ def advance(
     last: int,
     positives: Array,
 ) -> None:
-    """Add α·h to the margin and weigh the positive predictions, block by block.
+    """Add α·h to the margin, ``steps[code]``, and weigh the positive predictions of each block.
 
     ``positives[b]`` = weight of rows with margin > 0, with margin > threshold, and with h = +1. An empty
     ``sample_weight`` means one each.
     """
     weighted = sample_weight.shape[0] > 0
-    step = np.empty(votes.shape[0])
-    for code in range(votes.shape[0]):
-        step[code] = alpha * votes[code]
     for b in range(first, last):
-        above_zero, above_threshold, by_learner = 0.0, 0.0, 0.0
-        for i in range(blocks[b, 1], blocks[b, 2]):
-            weight = sample_weight[i] if weighted else 1.0
-            code = column[i]
-            margin[i] += step[code]
-            if margin[i] > 0.0:
-                above_zero += weight
-            if margin[i] > threshold:
-                above_threshold += weight
-            if votes[code] > 0:
-                by_learner += weight
-        positives[b, 0], positives[b, 1], positives[b, 2] = above_zero, above_threshold, by_learner
+        start, stop = blocks[b, 1], blocks[b, 2]
+        if weighted:
+            above_zero, above_threshold, by_learner = 0.0, 0.0, 0.0
+            for i in range(start, stop):
+                step = steps[column[i]]
+                margin[i] += step
+                above_zero += sample_weight[i] if margin[i] > 0.0 else 0.0
+                above_threshold += sample_weight[i] if margin[i] > threshold else 0.0
+                by_learner += sample_weight[i] if step > 0.0 else 0.0
+            positives[b, 0], positives[b, 1], positives[b, 2] = above_zero, above_threshold, by_learner
+        else:
+            n_zero, n_threshold, n_learner = 0, 0, 0
+            for i in range(start, stop):
+                step = steps[column[i]]
+                margin[i] += step
+                n_zero += margin[i] > 0.0
+                n_threshold += margin[i] > threshold
+                n_learner += step > 0.0
+            positives[b, 0], positives[b, 1], positives[b, 2] = n_zero, n_threshold, n_learner
 
 
 @_compiled
-def multiply_weights(
-    column: Array, factors: Array, weights: Array, blocks: Array, first: int, last: int, sums: Array
+def sum_per_cell(blocks: Array, per_block: Array, which: int, per_cell: Array) -> None:
+    """``per_cell[cell]`` = sum of ``per_block[b, which]`` over the blocks of the cell, in their order."""
+    per_cell[:] = 0.0
+    for b in range(blocks.shape[0]):
+        per_cell[blocks[b, 0]] += per_block[b, which]
+
+
+@_compiled
+def boost_mistakes(
+    column: Array,
+    left: Array,
+    boosts: Array,
+    weights: Array,
+    blocks: Array,
+    first: int,
+    last: int,
+    rows: Array,
+    gains: Array,
+    n_rows: Array,
+    sums: Array,
 ) -> None:
-    """``weights *= factors[cell, code]``; ``sums[b]`` = new weight of block b."""
+    """Add ``weight · boosts[cell, leaf]`` to the weights, and list which rows gained how much.
+
+    ``boosts`` is 0 for the leaves that classify the cell correctly. Block b lists its ``n_rows[b]`` rows from position
+    ``blocks[b, 1]`` on; ``sums[b, 0]`` is kept the sum of its weights.
+    """
     for b in range(first, last):
-        factor = factors[blocks[b, 0]]
-        total = 0.0
-        for i in range(blocks[b, 1], blocks[b, 2]):
-            weights[i] *= factor[column[i]]
-            total += weights[i]
-        sums[b] = total
+        start, stop = blocks[b, 1], blocks[b, 2]
+        right_boost, left_boost = boosts[blocks[b, 0], 0], boosts[blocks[b, 0], 1]
+        n, gained = start, 0.0
+        if right_boost > 0.0 and left_boost > 0.0:
+            for i in range(start, stop):
+                gain = weights[i] * (left_boost if left[column[i]] else right_boost)
+                weights[i] += gain
+                rows[i], gains[i] = i, gain
+                gained += gain
+            n = stop
+        elif right_boost > 0.0 or left_boost > 0.0:
+            wrong = 1 if left_boost > 0.0 else 0
+            boost = left_boost + right_boost
+            # Every row is written, but the place moves on only behind a mistake: no branch to mispredict.
+            for i in range(start, stop):
+                mistake = left[column[i]] == wrong
+                gain = weights[i] * boost if mistake else 0.0
+                weights[i] += gain
+                rows[n], gains[n] = i, gain
+                gained += gain
+                n += mistake
+        n_rows[b] = n - start
+        sums[b, 0] += gained
 
 
 @_compiled
-def sum_marked(column: Array, marks: Array, weights: Array, blocks: Array, first: int, last: int, sums: Array) -> None:
-    """``sums[b]`` = weight of the rows of block b whose code is marked for their cell."""
+def sum_mistakes(
+    column: Array, left: Array, wrong: Array, weights: Array, blocks: Array, first: int, last: int, sums: Array
+) -> None:
+    """``sums[b, 1]`` = weight of the rows of block b in a leaf that is wrong for their cell, ``wrong[cell, leaf]``."""
     for b in range(first, last):
-        mark = marks[blocks[b, 0]]
+        is_wrong = wrong[blocks[b, 0]]
         total = 0.0
         for i in range(blocks[b, 1], blocks[b, 2]):
-            if mark[column[i]]:
-                total += weights[i]
-        sums[b] = total
+            total += weights[i] if is_wrong[left[column[i]]] else 0.0
+        sums[b, 1] = total
+
+
+# --- Prediction -----------------------------------------------------------------------------------
 
 
 @_compiled
-def look_up(codes: Array, tables: Array, first: int, last: int, margin: Array) -> None:
-    """``margin[i] = Σ_f tables[f, codes[f, i]]``: a sum of stumps is one table per feature."""
-    for i in range(first, last):
-        margin[i] = 0.0
-    for f in range(codes.shape[0]):
-        table, column = tables[f], codes[f]
-        for i in range(first, last):
-            margin[i] += table[column[i]]
+def add_steps(codes: Array, steps: Array, margin: Array) -> None:
+    """``margin += steps[codes]``."""
+    for i in range(margin.shape[0]):
+        margin[i] += steps[codes[i]]

@@ -19,38 +19,44 @@ NEGATIVE, POSITIVE = 0, 1
 
 def ratio(part: Floats, whole: Floats) -> Floats:
     """``part / whole``, NaN where there is nothing to divide by."""
-    result: Floats = np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=np.asarray(whole) > 0)
-    return result
+    with np.errstate(invalid="ignore"):  # 0 / 0; a part is never larger than the whole
+        return part / whole
 
 
 def selection_rate(counts: Floats) -> Floats:
     """P(ŷ = + | group), the paper's Eq. (1)."""
-    return ratio(counts[..., POSITIVE].sum(-1), counts.sum((-2, -1)))
+    selected = counts[..., NEGATIVE, POSITIVE] + counts[..., POSITIVE, POSITIVE]
+    return ratio(selected, selected + counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, NEGATIVE])
 
 
 def false_negative_rate(counts: Floats) -> Floats:
     """P(ŷ ≠ y | group, y = +), Eq. (2)."""
-    return ratio(counts[..., POSITIVE, NEGATIVE], counts[..., POSITIVE, :].sum(-1))
+    missed = counts[..., POSITIVE, NEGATIVE]
+    return ratio(missed, missed + counts[..., POSITIVE, POSITIVE])
 
 
 def false_positive_rate(counts: Floats) -> Floats:
     """P(ŷ ≠ y | group, y = −), Eq. (3)."""
-    return ratio(counts[..., NEGATIVE, POSITIVE], counts[..., NEGATIVE, :].sum(-1))
+    alarms = counts[..., NEGATIVE, POSITIVE]
+    return ratio(alarms, alarms + counts[..., NEGATIVE, NEGATIVE])
 
 
 def true_positive_rate(counts: Floats) -> Floats:
     """P(ŷ = y | group, y = +)."""
-    return ratio(counts[..., POSITIVE, POSITIVE], counts[..., POSITIVE, :].sum(-1))
+    found = counts[..., POSITIVE, POSITIVE]
+    return ratio(found, found + counts[..., POSITIVE, NEGATIVE])
 
 
 def true_negative_rate(counts: Floats) -> Floats:
     """P(ŷ = y | group, y = −)."""
-    return ratio(counts[..., NEGATIVE, NEGATIVE], counts[..., NEGATIVE, :].sum(-1))
+    left_alone = counts[..., NEGATIVE, NEGATIVE]
+    return ratio(left_alone, left_alone + counts[..., NEGATIVE, POSITIVE])
 
 
 def accuracy(counts: Floats) -> Floats:
     """P(ŷ = y | group)."""
-    return ratio(counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, POSITIVE], counts.sum((-2, -1)))
+    correct = counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, POSITIVE]
+    return ratio(correct, correct + counts[..., NEGATIVE, POSITIVE] + counts[..., POSITIVE, NEGATIVE])
 
 
 def spread(rates: Floats) -> Floats:

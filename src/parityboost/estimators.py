@@ -18,8 +18,11 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from . import _inputs
-from ._binning import MAX_BINS, Binner, column_names, find_categorical
+from ._binning import Binner
+from ._codes import MAX_BINS
 from ._ensemble import on_grid
+from ._sources import column_names, find_categorical, read_sources
+from ._threads import Team
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
@@ -228,7 +231,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         """
         # numba is imported by these; not before it is needed.
         from ._boosting import boost, history, starting_weights
-        from ._learners import EstimatorLearner, Sample, StumpLearner, Team
+        from ._learners import EstimatorLearner, StumpLearner
+        from ._samples import Sample
 
         X = self._read_table(X, reset=True)
         y, self.classes_ = _inputs.read_target(y, len(X))
@@ -236,52 +240,59 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         group, self.groups_ = self._read_groups(X, sensitive_features)
         labels = [str(label) for label in self.classes_]
         settings = self._settings()
+        class_weight = _inputs.read_class_weight(self.class_weight, self.classes_)
         rng = check_random_state(self.random_state)
 
         # A row without weight is no row: it must not shape the bins or the groups either.
-        rows = np.arange(len(X)) if weights is None else np.flatnonzero(weights > 0)
-        y, group = y[rows], group[rows]
-        weights = None if weights is None else weights[rows]
+        rows = np.arange(len(X), dtype=np.int32) if weights is None else np.flatnonzero(weights > 0).astype(np.int32)
         if len(rows) < len(X):
+            y, group, weights = y[rows], group[rows], weights[rows]  # type: ignore[index]
             self._check_still_two(y, group)
             kept, group = np.unique(group, return_inverse=True)
             self.groups_ = self.groups_[kept]
         n_groups = len(self.groups_)
+        cell = _inputs.cells(y, group, n_groups)
+        del y, group
 
+        train_at: Any = slice(None)
+        scored_at: Any = None
         X_scored: Any = X
-        train_at, scored_at = np.arange(len(rows)), None
         if validation is not None:
-            X_scored, y_scored, group_scored, weights_scored = self._read_validation(validation)
+            X_scored, scored_cell, scored_weights = self._read_validation(validation)
         elif self.validation_fraction is not None:
-            train_at, scored_at = _inputs.stratified_split(y * n_groups + group, self.validation_fraction, rng)
-
-        def part(at: NDArray[np.intp]) -> Sample:
-            return Sample(y[at], group[at], n_groups, None if weights is None else weights[at], rows[at], team)
+            train_at, scored_at = _inputs.stratified_split(cell, self.validation_fraction, rng)
 
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
-            train = part(train_at)
+            train_weights = None if weights is None else weights[train_at]
+            train = Sample(cell[train_at], n_groups, train_weights, rows[train_at], team)
             if validation is not None:
-                scored = Sample(y_scored, group_scored, n_groups, weights_scored, np.arange(len(X_scored)), team)
+                scored_rows = np.arange(len(X_scored), dtype=np.int32)
+                scored = Sample(scored_cell, n_groups, scored_weights, scored_rows, team)
+            elif scored_at is not None:
+                scored_weights = None if weights is None else weights[scored_at]
+                scored = Sample(cell[scored_at], n_groups, scored_weights, rows[scored_at], team)
             else:
-                scored = train if scored_at is None else part(scored_at)
+                scored = train
             _inputs.check_groups(train.totals, self.groups_, labels, settings.notion, "training data")
             if scored is not train:
                 _inputs.check_groups(scored.totals, self.groups_, labels, settings.notion, "validation data")
 
             learner: Any
             if self.estimator is None:
-                categorical = find_categorical(X, self.categorical_features)
-                train_weights = None if weights is None else weights[train_at]
-                binner = Binner.fit(X, rows[train_at], train_weights, self.max_bins, categorical)
-                learner = StumpLearner(binner, X, train, X_scored, scored, self.criterion, team)
+                sources = read_sources(X)
+                categorical = find_categorical(X, sources, self.categorical_features)
+                binner = Binner.fit(sources, rows[train_at], train_weights, self.max_bins, categorical, team)
+                scored_sources = sources if validation is None else read_sources(X_scored)
+                learner = StumpLearner(binner, sources, train, scored_sources, scored, self.criterion, team)
             else:
                 if not has_fit_parameter(self.estimator, "sample_weight"):
                     raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
                 learner = EstimatorLearner(self.estimator, self.classes_, X, train, X_scored, scored, rng)
+            del train, scored, cell, rows, weights, train_weights  # the learner keeps what it needs
 
             progress = _Progress(type(self).__name__, self.n_estimators) if self.verbose else None
-            class_weight = _inputs.read_class_weight(self.class_weight, self.classes_)
-            boosted = boost(learner, train, scored, starting_weights(train, class_weight), settings, progress)
+            learner.start(starting_weights(learner.train, class_weight))
+            boosted = boost(learner, settings, progress)
             if progress is not None:
                 progress.close(boosted.theta, boosted.stopped)
 
@@ -295,7 +306,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             [_inputs.group_name(g) for g in self.groups_],
             labels,
             column_names(X) if self.estimator is None else None,
-            scored is not train,
+            learner.scored is not learner.train,
         )
         return self
 
@@ -317,7 +328,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """The margin Σ α_j h_j(x) over the first θ learners, minus the threshold; positive means the positive class."""
         X = self._read_new(X)
-        margin: Floats = self._ensemble.margin(X, self.theta_) - self.threshold_
+        margin: Floats = self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs))
+        margin -= self.threshold_
         return margin
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -404,7 +416,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             name = _inputs.group_name(self.groups_[group[0]])
             raise ValueError(f"only one group has rows of positive sample_weight, {name!r}: two are needed")
 
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int8], NDArray[np.intp], Floats | None]:
+    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[Any], Floats | None]:
         if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
@@ -415,7 +427,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         X = self._read_table(X, reset=False)
         codes, _ = _inputs.read_target(y, len(X), self.classes_)
         group, _ = self._read_groups(X, sensitive, self.groups_)
-        return X, codes, group, _inputs.read_weights(weights, len(X))
+        return X, _inputs.cells(codes, group, len(self.groups_)), _inputs.read_weights(weights, len(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -435,8 +447,8 @@ class _Progress:
         self._best = np.inf
         self._drawn = 0.0
 
-    def __call__(self, j: int, result: Round, theta: int) -> None:
-        self._best = min(self._best, result.objective)
+    def __call__(self, j: int, _: Round, objective: float, theta: int) -> None:
+        self._best = min(self._best, objective)
         now = time.perf_counter()
         last = j == self._n_rounds
         if self._in_place and (now - self._drawn < 0.05 and not last):
@@ -447,7 +459,7 @@ class _Progress:
         filled = 24 * j // self._n_rounds
         bar = "█" * filled + "░" * (24 - filled)
         line = (
-            f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {result.objective:.4f}  "
+            f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {objective:.4f}  "
             f"best {self._best:.4f} at {theta}  {now - self._started:.1f} s"
         )
         print(

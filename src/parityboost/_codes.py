@@ -1,0 +1,8 @@
+"""What a code is: the one byte that stands for a value of a column."""
+
+import numpy as np
+
+X_BINNED_DTYPE = np.uint8  # hence MAX_BINS values and one code for missing
+MAX_BINS = 255
+N_CODES = MAX_BINS + 1
+MISSING = 0

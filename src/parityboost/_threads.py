@@ -1,0 +1,42 @@
+"""A team of threads that shares ranges of work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+# Waking a thread costs about as much as this many elementary steps of a kernel.
+WORTH_A_THREAD = 1 << 18
+
+
+class Team:
+    """A fixed number of threads; the kernels they call release the GIL.
+
+    Ranges are handed out so that who does what never changes a result: a range's outcome depends on the range alone.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    def run(self, task: Callable[[int, int], None], n_items: int, work_per_item: float) -> None:
+        """Call ``task(first, last)`` so that the ranges cover ``n_items``."""
+        n_threads = min(self.n_threads, n_items, int(n_items * work_per_item / WORTH_A_THREAD))
+        if self._pool is None or n_threads < 2:
+            task(0, n_items)
+            return
+        bounds = [n_items * k // n_threads for k in range(n_threads + 1)]
+        others = [self._pool.submit(task, first, last) for first, last in pairwise(bounds[1:])]
+        try:
+            task(bounds[0], bounds[1])
+        finally:
+            for other in others:
+                other.result()
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
