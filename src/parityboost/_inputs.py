@@ -54,8 +54,8 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
         raise ValueError(f"Input y contains NaN: {int(missing.sum())} of {n_rows} labels are missing")
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
-    check_classification_targets(values)
-    found = np.unique(values)
+    found = np.sort(pd.unique(values))  # without a sorted copy of all labels
+    check_classification_targets(found)
     if classes is not None:
         unknown = [value for value in found.tolist() if value not in classes.tolist()]
         if unknown:
@@ -63,7 +63,7 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
         found = classes
     if len(found) > 2:
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is {type_of_target(values)}: y has "
+            f"Only binary classification is supported. The type of the target is {type_of_target(found)}: y has "
             f"{len(found)} classes, {_shown(found)}"
         )
     if len(found) < 2:
@@ -111,36 +111,44 @@ def read_groups(
     """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several."""
     frame = _sensitive_frame(sensitive_features)
     _check_length("sensitive_features", len(frame), n_rows)
-    per_column: list[NDArray[np.intp]] = []
-    levels: list[list[Any]] = []
-    for name, column in frame.items():
+    codes: NDArray[Any] = np.zeros(0, dtype=np.intp)
+    names: list[Any] = []
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position]
         missing = int(column.isna().sum())
         if missing:
             raise ValueError(f"sensitive attribute {name!r} is missing in {missing} of {n_rows} rows")
-        codes, found = pd.factorize(np.asarray(column, dtype=object))
-        order = sorted(range(len(found)), key=lambda i, found=found: _sort_key(found[i]))  # type: ignore[misc]
-        rank = np.empty(len(found), dtype=np.intp)
-        rank[order] = np.arange(len(found))
-        per_column.append(rank[codes])
-        levels.append([found[i] for i in order])
-    combined = per_column[0]
-    for codes, values in zip(per_column[1:], levels[1:], strict=True):
-        combined = combined * len(values) + codes
-    present, codes = np.unique(combined, return_inverse=True)
-    names = np.empty(len(present), dtype=object)
-    for i, code in enumerate(present):
-        parts = []
-        for values in reversed(levels):
-            code, part = divmod(int(code), len(values))
-            parts.append(values[part])
-        names[i] = parts[0] if len(levels) == 1 else tuple(reversed(parts))
+        own_codes, values = _sorted_codes(column)
+        if position == 0:
+            codes, names = own_codes, values
+        else:  # cross the groups so far with this column, and keep the combinations that occur
+            codes, found = pd.factorize(codes.astype(np.int64) * len(values) + own_codes, sort=True)
+            before = [group if isinstance(group, tuple) else (group,) for group in names]
+            names = [(*before[code // len(values)], values[code % len(values)]) for code in found]
     if groups is None:
-        return codes.astype(np.intp), names
-    position = {name: i for i, name in enumerate(groups.tolist())}
-    unknown = [name for name in names if name not in position]
+        return codes, _object_array(names)
+    position_of = {name: i for i, name in enumerate(groups.tolist())}
+    unknown = [name for name in names if name not in position_of]
     if unknown:
         raise ValueError(f"group {group_name(unknown[0])!r} of the validation data does not occur in the training data")
-    return np.array([position[name] for name in names], dtype=np.intp)[codes], groups
+    return np.array([position_of[name] for name in names], dtype=np.intp)[codes], groups
+
+
+def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
+    """The values that occur, sorted, and the position of each row's value among them, in a small integer type."""
+    codes, uniques = pd.factorize(column)
+    values = list(np.asarray(uniques, dtype=object))
+    order = sorted(range(len(values)), key=lambda i: _sort_key(values[i]))
+    rank = np.empty(len(values), dtype=np.min_scalar_type(len(values)))
+    rank[order] = np.arange(len(values))
+    return rank[codes], [values[i] for i in order]
+
+
+def _object_array(values: list[Any]) -> NDArray[Any]:
+    """One element per value, also if the values are tuples."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
@@ -209,26 +217,27 @@ def cells(y: NDArray[np.int8], group: NDArray[np.intp], n_groups: int) -> NDArra
     small = np.min_scalar_type(2 * n_groups)
     cell: NDArray[Any] = y.astype(small)
     cell *= small.type(n_groups)
-    cell += group.astype(small)
+    cell += group.astype(small, copy=False)
     return cell
 
 
 def stratified_split(
     cell: NDArray[Any], fraction: float, random_state: np.random.RandomState
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Positions of training and validation rows, each cell split in the same proportion.
 
     A cell with a single row stays in training; any other gives at least one row to each side.
     """
     held_out = np.zeros(len(cell), dtype=bool)
-    order = np.argsort(cell, kind="stable")
+    order = np.argsort(cell, kind="stable").astype(np.int32)
     start = 0
     for size in np.bincount(cell).tolist():
         rows, start = order[start : start + size], start + size
         if size > 1:
             n_held_out = min(max(round(fraction * size), 1), size - 1)
             held_out[random_state.permutation(rows)[:n_held_out]] = True
-    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    del order
+    return np.flatnonzero(~held_out).astype(np.int32), np.flatnonzero(held_out).astype(np.int32)
 
 
 def _check_length(name: str, length: int, n_rows: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -74,13 +75,10 @@ class StumpHypothesis:
     def steps(self, alpha: float) -> Floats:
         return np.array([alpha * self.stump.right_vote, alpha * self.stump.left_vote])[self.left]
 
-    def _wrong(self) -> NDArray[np.bool_]:
-        """``wrong[cell, leaf]``, leaf 1 being the left one."""
-        votes = np.array([self.stump.right_vote, self.stump.left_vote])
-        return np.repeat(np.stack([votes > 0, votes < 0]), self.learner.train.n_groups, axis=0)
-
     def wrong_weight(self) -> Floats:
-        learner, wrong = self.learner, self._wrong()
+        learner = self.learner
+        votes = np.array([self.stump.right_vote, self.stump.left_vote])
+        wrong = np.repeat(np.stack([votes > 0, votes < 0]), learner.train.n_groups, axis=0)  # [cell, leaf]
         learner.train.team.run(
             lambda first, last: _kernels.sum_mistakes(
                 self.column(False), self.left, wrong, learner.weights, learner.train.blocks, first, last, learner.sums
@@ -91,9 +89,13 @@ class StumpHypothesis:
         return learner.train.per_cell(learner.sums, 1) / learner.total
 
     def reweight(self, costs: Floats, alpha: float, confidence: bool) -> float:
-        shares = np.array([self.stump.right_confidence, self.stump.left_confidence]) if confidence else np.ones(2)
-        boosts = costs.T.reshape(-1, 1) * np.exp(2.0 * alpha * shares) - 1.0
-        boosts *= self._wrong()
+        stump, n_groups = self.stump, self.learner.train.n_groups
+        boosts = np.zeros((2 * n_groups, 2))  # [cell, leaf], leaf 1 being the left one; 0 where the leaf is right
+        leaves = (stump.right_vote, stump.right_confidence), (stump.left_vote, stump.left_confidence)
+        for leaf, (vote, share) in enumerate(leaves):
+            wrong_class = 0 if vote > 0 else 1
+            cells = slice(wrong_class * n_groups, (wrong_class + 1) * n_groups)
+            boosts[cells, leaf] = costs[:, wrong_class] * math.exp(2.0 * alpha * (share if confidence else 1.0)) - 1.0
         return self.learner.boost(self.column(False), self.left, boosts)
 
 
@@ -132,7 +134,7 @@ class StumpLearner:
         self._splits = np.empty(n_features, dtype=np.int64)
         self._missing_left = np.empty(n_features, dtype=np.bool_)
         self._leaves = np.empty((2, 2))
-        self._has_missing = (self.codes == MISSING).any(axis=1)
+        self._has_missing = np.array([(column == MISSING).any() for column in self.codes])
 
     def start(self, weights: Floats) -> None:
         """Begin with D¹; the array is used from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,6 @@ class Sample:
             ],
             dtype=np.int64,
         ).reshape(-1, 3)
-        self.margin = np.zeros(len(cell))
         self.team = team
         self._positives = np.empty((len(self.blocks), 3))
         if sample_weight is None:
@@ -69,7 +69,12 @@ class Sample:
         self.totals = self.per_cell(per_block[:, None], 0)
 
     def __len__(self) -> int:
-        return len(self.margin)
+        return len(self.rows)
+
+    @cached_property
+    def margin(self) -> Floats:
+        """Σ α·h so far; the array is not there before boosting starts."""
+        return np.zeros(len(self))
 
     @property
     def cell(self) -> NDArray[np.intp]:
@@ -126,7 +131,10 @@ def merge_equal_rows(codes: Codes, sample: Sample) -> tuple[Codes, Sample]:
     hashes = _hashes(codes)
     hashes ^= sample.cell.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
     _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-    if len(first) > DISTINCT_SHARE * len(sample) or not (codes[:, first[inverse]] == codes).all():
+    if len(first) > DISTINCT_SHARE * len(sample):
+        return codes, sample
+    like = first[inverse]
+    if not all((column[like] == column).all() for column in codes):  # two rows of one hash are not equal after all
         return codes, sample
     weight = np.bincount(inverse, weights=sample.sample_weight if len(sample.sample_weight) else None)
     kept = np.argsort(first)  # back in the order of the cells

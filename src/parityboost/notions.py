@@ -66,13 +66,13 @@ class Gap:
     boosts: tuple[int, ...]
     high_is_good: bool = False
 
-    def shortfall(self, counts: Floats) -> Floats:
-        """How far each group is behind the best one; 0 for a group that has no such rate."""
+    def shortfall(self, counts: Floats, epsilon: float = 0.0) -> Floats:
+        """How far each group is behind the best one; 0 up to the tolerance, and for a group that has no such rate."""
         rates = self.rate(counts)
         if self.high_is_good:
             rates = -rates
-        behind = rates - np.fmin.reduce(rates, axis=-1)[..., None]
-        return np.where(np.isnan(behind), 0.0, behind)
+        behind = rates - np.fmin.reduce(rates, axis=-1, keepdims=True)
+        return np.where(behind > epsilon, behind, 0.0)  # NaN is above nothing
 
 
 class FairnessNotion:
@@ -100,8 +100,7 @@ class FairnessNotion:
         """
         u = np.zeros(counts.shape[:-1])
         for gap in self.gaps:
-            behind = gap.shortfall(counts)
-            behind = np.where(behind > epsilon, behind, 0.0)
+            behind = gap.shortfall(counts, epsilon)
             for label in gap.boosts:
                 u[..., label] += behind
         return u
