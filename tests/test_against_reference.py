@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from parityboost import AdaFairClassifier
+from parityboost import AdaFairClassifier, _boosting
 from parityboost.notions import get_notion
 
 OPTIONS = st.fixed_dictionaries(
@@ -91,8 +91,16 @@ def test_fast_fit_equals_the_plain_twin(problem, options):
         with pytest.raises(ValueError, match="no better than chance"):
             model.fit(X, y, **fit_args)
         return
-    model.fit(X, y, **fit_args)
+    learners = []
+    with pytest.MonkeyPatch.context() as patch:
+        boost = _boosting.boost
+        patch.setattr(_boosting, "boost", lambda learner, *rest: learners.append(learner) or boost(learner, *rest))
+        model.fit(X, y, **fit_args)
 
+    D = np.empty(len(y))
+    D[learners[0].train.rows] = learners[0].distribution()
+    assert D.sum() == pytest.approx(1)
+    np.testing.assert_allclose(D, twin.D, rtol=1e-7, atol=1e-12)
     assert [s.feature for s in model.estimators_] == [s.feature for s in twin.stumps]
     np.testing.assert_allclose(model.estimator_weights_, twin.alphas, rtol=0, atol=1e-9)
     assert model.theta_ == twin.theta

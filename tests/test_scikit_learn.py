@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -153,19 +153,22 @@ def test_parameters_can_be_set_and_are_validated(people):
     [
         DecisionTreeClassifier(max_depth=2),
         LogisticRegression(),
+        RidgeClassifier(),
         make_pipeline(StandardScaler(), LogisticRegression()).set_params(),
         GradientBoostingClassifier(n_estimators=2),
     ],
     ids=lambda e: type(e).__name__,
 )
-def test_any_classifier_with_sample_weight_can_be_boosted(people, estimator):
+@pytest.mark.parametrize("options", [{}, {"learner_weight": "cost", "update": "discrete"}, {"cumulative": False}])
+def test_any_classifier_with_sample_weight_can_be_boosted(people, estimator, options):
     X, y, group = people
     X = X[["years", "member"]].astype(float)
     if hasattr(estimator, "steps"):
         with pytest.raises(ValueError, match="Pipeline does not take sample_weight"):
             AdaFairClassifier(estimator=estimator).fit(X, y, sensitive_features=group)
         return
-    model = AdaFairClassifier(estimator=estimator, n_estimators=5, random_state=0)
+    X = X.assign(group=group == "b")
+    model = AdaFairClassifier(estimator=estimator, n_estimators=5, random_state=0, **options)
     model.fit(X, y, sensitive_features=group)
     assert model.n_estimators_ == len(model.estimators_) <= 5
     stages = list(model.staged_predict(X))

@@ -70,10 +70,11 @@ def test_without_fairness_the_ensemble_is_scikit_learns_adaboost(seed, n_rows, n
         np.testing.assert_array_equal(mine, sklearns)
 
 
-def test_a_tree_of_depth_one_as_estimator_gives_the_native_ensemble():
-    X, y, _ = distinct_data(3, 300, 4, False)
+@pytest.mark.parametrize("options", [{}, {"learner_weight": "cost"}, {"validation_fraction": None}])
+def test_a_tree_of_depth_one_as_estimator_gives_the_native_ensemble(options):
+    X, y, _ = distinct_data(3, 250, 4, False)  # as many values as fit into bins of their own
     group = (X[:, 1] > 0).astype(int)
-    settings = {"n_estimators": 15, "random_state": 0}
+    settings = {"n_estimators": 15, "random_state": 0} | options
     native = AdaFairClassifier(**settings).fit(X, y, sensitive_features=group)
     tree = AdaFairClassifier(estimator=DecisionTreeClassifier(max_depth=1), **settings)
     tree.fit(X, y, sensitive_features=group)
