@@ -5,7 +5,10 @@ import pytest
 
 from conftest import make_people
 from parityboost import AdaFairClassifier, _kernels, _learners, _samples
+from parityboost._binning import Binner
+from parityboost._bundles import Bundles
 from parityboost._samples import Sample, merge_equal_rows
+from parityboost._sources import read_sources
 from parityboost._threads import WORTH_A_THREAD, Team
 
 SEEDS = range(4)
@@ -112,7 +115,21 @@ def test_best_splits_and_choice(kernel, rng, criterion):
         histograms[f, :, (0 if has_missing[f] else 1) : n_bins[f] + 1] = 1.0
         histograms[f] *= rng.random((2, 256))
     scores, splits, left = np.empty(n_features), np.empty(n_features, dtype=int), np.empty(n_features, dtype=bool)
-    kernel("best_splits")(histograms, n_bins, categorical, has_missing, criterion, 0, n_features, scores, splits, left)
+    alone = np.arange(n_features), np.tile(np.arange(256, dtype=np.uint8), (n_features, 1))  # a bundle per feature
+    kernel("best_splits")(
+        histograms,
+        *alone,
+        n_bins + 1,
+        n_bins,
+        categorical,
+        has_missing,
+        criterion,
+        0,
+        n_features,
+        scores,
+        splits,
+        left,
+    )
 
     def score(f, goes_left):
         n, p = histograms[f][:, goes_left].sum(axis=1)
@@ -130,7 +147,8 @@ def test_best_splits_and_choice(kernel, rng, criterion):
                     candidates.append(score(f, side))
         assert scores[f] == pytest.approx(max(candidates, default=-1.0))
     sides, leaves = np.empty(256, dtype=np.uint8), np.empty((2, 2))
-    chosen = kernel("choose_stump")(histograms, categorical, histograms[0].sum(), scores, splits, left, sides, leaves)
+    total = histograms[0].sum()
+    chosen = kernel("choose_stump")(histograms, *alone, categorical, total, scores, splits, left, sides, leaves)
     assert scores[chosen] == scores.max()
     if scores.max() >= 0:
         assert score(chosen, sides.astype(bool)) == pytest.approx(scores.max())
@@ -138,19 +156,21 @@ def test_best_splits_and_choice(kernel, rng, criterion):
     np.testing.assert_allclose(leaves.sum(axis=0), histograms[chosen].sum(axis=1))
 
 
+@pytest.mark.parametrize("threshold", [0.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_advance(kernel, rng, weighted):
+def test_advance(kernel, rng, weighted, threshold):
     codes, cell, blocks, weights = random_rows(rng)
     steps, margin = rng.normal(size=256), rng.normal(size=300)
     expected = margin + steps[codes[0]]
     positives = np.empty((len(blocks), 3))
-    kernel("advance")(
-        codes[0], steps, 0.3, margin, weights if weighted else np.empty(0), blocks, 0, len(blocks), positives
-    )
-    np.testing.assert_allclose(margin, expected)
     w = weights if weighted else np.ones(300)
+    given = weights if weighted else np.empty(0)
+    kernel("advance")(codes[0], steps, threshold, threshold != 0, margin, given, blocks, 0, len(blocks), positives)
+    np.testing.assert_allclose(margin, expected)
     per_cell = np.empty(6)
-    for which, positive in enumerate([expected > 0, expected > 0.3, steps[codes[0]] > 0]):
+    for which, positive in enumerate([expected > 0, expected > threshold, steps[codes[0]] > 0]):
+        if which == 2 and threshold == 0:
+            continue
         kernel("sum_per_cell")(blocks, positives, which, per_cell)
         np.testing.assert_allclose(per_cell, np.bincount(cell, weights=w * positive, minlength=6))
 
@@ -187,6 +207,27 @@ def test_add_steps(kernel, rng):
     expected = margin + steps[codes[0]]
     kernel("add_steps")(codes[0], steps, margin)
     np.testing.assert_array_equal(margin, expected)
+
+
+def test_bundles_hold_the_codes_of_all_their_columns(rng):
+    X = np.column_stack([rng.integers(0, k, 500).astype(float) for k in (2, 3, 200, 7, 40, 5, 2, 15, 300)])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 0] = np.abs(X[:, 1] - 1) > 0
+    sources = read_sources(X)
+    with Team(1) as team:
+        binner = Binner.fit(sources, slice(None), None, 255, [False] * 9, team)
+        expected = binner.encode(sources, slice(None), team)
+        bundles = Bundles(binner)
+        codes, has_missing = bundles.encode(sources, slice(None), team)
+    assert len(bundles.members) < 9
+    assert sorted(j for members in bundles.members for j in members) == list(range(9))
+    assert (bundles.sizes <= 256).all()
+    for j in range(9):
+        b = bundles.bundle_of[j]
+        assert j in bundles.members[b]
+        assert codes[b].max() < bundles.sizes[b]
+        np.testing.assert_array_equal(bundles.code_of[j][codes[b]], expected[j])
+    np.testing.assert_array_equal(has_missing, (expected == 0).any(axis=1))
 
 
 # --- What the kernels are embedded in ---------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ LAYERS = [
     {"_codes", "_rates", "_sources", "_threads"},
     {"_kernels", "notions"},
     {"_binning", "_inputs"},
-    {"_ensemble", "_samples", "metrics"},
+    {"_bundles", "_ensemble", "_samples", "metrics"},
     {"_learners"},
     {"_boosting"},
     {"estimators"},

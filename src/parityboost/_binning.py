@@ -148,7 +148,7 @@ class Binner:
                 kind = CategoricalColumn if categorical[j] else NumericColumn
                 columns[j] = kind.fit(sources[j], rows, weights, max_bins)  # type: ignore[arg-type]
 
-        team.run(task, len(sources), _length(rows, sources))
+        team.run(task, len(sources), n_rows_of(rows, sources))
         return cls(tuple(columns))
 
     def check(self, sources: list[Source]) -> None:
@@ -158,7 +158,7 @@ class Binner:
 
     def encode(self, sources: list[Source], rows: Rows, team: Team) -> Codes:
         """Codes of some rows, one contiguous row of the result per column of X."""
-        n_rows = _length(rows, sources)
+        n_rows = n_rows_of(rows, sources)
         codes = np.empty((len(self.columns), n_rows), dtype=X_BINNED_DTYPE)
 
         def task(first: int, last: int) -> None:
@@ -183,7 +183,8 @@ def raise_infinite(name: str) -> None:
     )
 
 
-def _length(rows: Rows, sources: list[Source]) -> int:
+def n_rows_of(rows: Rows, sources: list[Source]) -> int:
+    """How many rows a selection has."""
     return len(range(*rows.indices(len(sources[0])))) if isinstance(rows, slice) else len(rows)
 
 

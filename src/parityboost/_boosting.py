@@ -93,7 +93,7 @@ def boost(
             stopped = "termination"
             break
         column = h.column(scored=False)
-        train.advance(column, h.steps(alpha), threshold)
+        train.advance(column, h.steps(alpha), threshold, not settings.cumulative)
         counts = train.ensemble_counts() if settings.cumulative else train.learner_counts()
         u = notion.costs(counts, settings.epsilon)
         if settings.learner_weight == "cost":

@@ -66,20 +66,22 @@ def find_distinct(values: Array, distinct: Array) -> int:
 @_compiled
 def encode_numbers(values: Array, edges: Array, codes: Array) -> bool:
     """``codes[i] = 1 + #{edge < value}``, 0 for NaN; whether all values are finite or NaN."""
+    padded = np.full(256, np.inf)
+    padded[: edges.shape[0]] = edges
     finite = True
-    n_edges = edges.shape[0]
     for i in range(values.shape[0]):
         value = values[i]
-        # Binary search without branches: the processor works on several rows at once.
-        low, length = 0, n_edges
-        while length > 1:
-            half = length // 2
-            low += half if edges[low + half - 1] < value else 0
-            length -= half
-        if n_edges > 0 and edges[low] < value:
-            low += 1
-        codes[i] = low + 1 if value == value else 0
-        finite = finite and (value != value or value - value == 0.0)
+        # Binary search in eight steps without a branch: the processor works on several rows at once.
+        below = 128 * (padded[127] < value)
+        below += 64 * (padded[below + 63] < value)
+        below += 32 * (padded[below + 31] < value)
+        below += 16 * (padded[below + 15] < value)
+        below += 8 * (padded[below + 7] < value)
+        below += 4 * (padded[below + 3] < value)
+        below += 2 * (padded[below + 1] < value)
+        below += padded[below] < value
+        codes[i] = (below + 1) * (value == value)
+        finite &= (value != value) | (value - value == 0.0)
     return finite
 
 
@@ -112,8 +114,8 @@ def add_to_histograms(
 ) -> None:
     """``histograms[f, y, codes[f, row]] += gain`` for first ≤ f < last, for the rows listed per block.
 
-    Block b lists ``n_rows[b]`` rows from position ``blocks[b, 1]`` on. Four columns at a time: their sums do not wait
-    for each other, and a row's number and gain are read once for all four.
+    Here f counts bundles. Block b lists ``n_rows[b]`` rows from position ``blocks[b, 1]`` on. Four at a time: sums
+    that do not wait for each other, and a row's number and gain are read once for all four.
     """
     for b in range(blocks.shape[0]):
         start, stop = blocks[b, 1], blocks[b, 1] + n_rows[b]
@@ -160,6 +162,9 @@ def split_score(
 @_compiled
 def best_splits(
     histograms: Array,
+    bundle_of: Array,
+    code_of: Array,
+    n_joint: Array,
     n_bins: Array,
     categorical: Array,
     has_missing: Array,
@@ -170,7 +175,9 @@ def best_splits(
     splits: Array,
     missing_left: Array,
 ) -> None:
-    """Best split of each feature first ≤ f < last; ``scores[f]`` is -1 where a feature has none.
+    """Best split of each feature of the bundles first ≤ b < last; ``scores[f]`` is -1 where a feature has none.
+
+    ``histograms[b, y, joint code]`` are those of the bundles; ``code_of[f, joint code]`` tells a feature's code.
 
     A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes
     left, all others right. Missing values (bin 0) try both sides, and separating them from all else is a split too.
@@ -179,12 +186,20 @@ def best_splits(
         numeric   ? | L  L  R  R   s = 2         ? | R  L  R  R   s = 2   categorical
         numeric   R | L  L  L  L   s = n_bins    L | R  R  R  R   s = 0   categorical
     """
-    for f in range(first, last):
-        hist, bins, is_categorical = histograms[f], n_bins[f], categorical[f]
+    hist = np.empty((256, 2))
+    for f in range(bundle_of.shape[0]):
+        bundle = bundle_of[f]
+        if bundle < first or bundle >= last:
+            continue
+        bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
+        hist[: bins + 1] = 0.0
+        for joint in range(n_joint[bundle]):
+            hist[code[joint], 0] += histograms[bundle, 0, joint]
+            hist[code[joint], 1] += histograms[bundle, 1, joint]
         all_negative, all_positive = 0.0, 0.0
         for b in range(bins + 1):
-            all_negative += hist[0, b]
-            all_positive += hist[1, b]
+            all_negative += hist[b, 0]
+            all_positive += hist[b, 1]
         total = all_negative + all_positive
         tie = TIE * total
         scores[f], splits[f], missing_left[f] = -1.0, 0, False
@@ -192,10 +207,10 @@ def best_splits(
         negative, positive = 0.0, 0.0  # the left leaf, missing values not counted
         for s in range(1, bins + 1):
             if is_categorical:
-                negative, positive = hist[0, s], hist[1, s]
+                negative, positive = hist[s, 0], hist[s, 1]
             else:
-                negative += hist[0, s]
-                positive += hist[1, s]
+                negative += hist[s, 0]
+                positive += hist[s, 1]
             values_on_the_right = bins > 1 if is_categorical else s < bins
             if not has_missing[f]:
                 if not values_on_the_right:
@@ -210,13 +225,13 @@ def best_splits(
                 goes_left = (turn == 0) != is_categorical  # a missing value is first of all not the category s
                 if goes_left and not values_on_the_right:
                     continue
-                left_negative = negative + hist[0, MISSING] if goes_left else negative
-                left_positive = positive + hist[1, MISSING] if goes_left else positive
+                left_negative = negative + hist[MISSING, 0] if goes_left else negative
+                left_positive = positive + hist[MISSING, 1] if goes_left else positive
                 score = split_score(criterion, left_negative, left_positive, all_negative, all_positive)
                 if score > scores[f] + tie:
                     scores[f], splits[f], missing_left[f] = score, s, goes_left
         if is_categorical and has_missing[f] and bins > 1:
-            score = split_score(criterion, hist[0, MISSING], hist[1, MISSING], all_negative, all_positive)
+            score = split_score(criterion, hist[MISSING, 0], hist[MISSING, 1], all_negative, all_positive)
             if score > scores[f] + tie:
                 scores[f], splits[f], missing_left[f] = score, 0, True
 
@@ -224,6 +239,8 @@ def best_splits(
 @_compiled
 def choose_stump(
     histograms: Array,
+    bundle_of: Array,
+    code_of: Array,
     categorical: Array,
     total: float,
     scores: Array,
@@ -232,16 +249,18 @@ def choose_stump(
     left: Array,
     leaves: Array,
 ) -> int:
-    """The feature with the best split; ``left[code]`` = 1 for the left leaf, ``leaves[leaf, y]`` = weight, leaf 1 left.
+    """The feature with the best split. ``left[joint code]`` is 1 for the left leaf, ``leaves[leaf, y]`` its weight.
 
-    If no feature can be split, all codes are on the left.
+    Leaf 1 is the left one. If no feature can be split, everything is on the left.
     """
     best = 0
     for f in range(1, scores.shape[0]):
         if scores[f] > scores[best] + TIE * total:
             best = f
     leaves[:] = 0.0
-    for code in range(left.shape[0]):
+    bundle = bundle_of[best]
+    for joint in range(left.shape[0]):
+        code = code_of[best, joint]
         if scores[best] < 0.0:
             goes_left = True
         elif code == MISSING:
@@ -250,9 +269,9 @@ def choose_stump(
             goes_left = code == splits[best]
         else:
             goes_left = code <= splits[best]
-        left[code] = goes_left
-        leaves[left[code], 0] += histograms[best, 0, code]
-        leaves[left[code], 1] += histograms[best, 1, code]
+        left[joint] = goes_left
+        leaves[left[joint], 0] += histograms[bundle, 0, joint]
+        leaves[left[joint], 1] += histograms[bundle, 1, joint]
     return best
 
 
@@ -264,6 +283,7 @@ def advance(
     column: Array,
     steps: Array,
     threshold: float,
+    learner_too: bool,
     margin: Array,
     sample_weight: Array,
     blocks: Array,
@@ -273,8 +293,8 @@ def advance(
 ) -> None:
     """Add α·h to the margin, ``steps[code]``, and weigh the positive predictions of each block.
 
-    ``positives[b]`` = weight of rows with margin > 0, with margin > threshold, and with h = +1. An empty
-    ``sample_weight`` means one each.
+    ``positives[b]`` = weight of rows with margin > 0, with margin > threshold, and, if ``learner_too``, with h = +1. An
+    empty ``sample_weight`` means one each.
     """
     weighted = sample_weight.shape[0] > 0
     for b in range(first, last):
@@ -290,12 +310,19 @@ def advance(
             positives[b, 0], positives[b, 1], positives[b, 2] = above_zero, above_threshold, by_learner
         else:
             n_zero, n_threshold, n_learner = 0, 0, 0
-            for i in range(start, stop):
-                step = steps[column[i]]
-                margin[i] += step
-                n_zero += margin[i] > 0.0
-                n_threshold += margin[i] > threshold
-                n_learner += step > 0.0
+            if threshold == 0.0 and not learner_too:
+                for i in range(start, stop):
+                    moved = margin[i] + steps[column[i]]
+                    margin[i] = moved
+                    n_zero += moved > 0.0
+                n_threshold = n_zero
+            else:
+                for i in range(start, stop):
+                    step = steps[column[i]]
+                    margin[i] += step
+                    n_zero += margin[i] > 0.0
+                    n_threshold += margin[i] > threshold
+                    n_learner += step > 0.0
             positives[b, 0], positives[b, 1], positives[b, 2] = n_zero, n_threshold, n_learner
 
 

@@ -12,7 +12,8 @@ from sklearn.utils import _safe_indexing
 
 from . import _kernels
 from ._binning import Binner, Codes
-from ._codes import MISSING, N_CODES
+from ._bundles import Bundles
+from ._codes import N_CODES
 from ._ensemble import EstimatorEnsemble, Stump, StumpEnsemble
 from ._samples import BLOCK_ROWS, Sample, merge_equal_rows
 from ._sources import Source
@@ -59,7 +60,7 @@ class Learner(Protocol):
 
 
 class StumpHypothesis:
-    """A stump, with the leaf of each code of its column."""
+    """A stump, with the leaf of each joint code of its feature's bundle."""
 
     def __init__(self, learner: StumpLearner, stump: Stump, error: float, left: NDArray[np.uint8]) -> None:
         self.learner = learner
@@ -69,7 +70,7 @@ class StumpHypothesis:
 
     def column(self, scored: bool) -> Codes:
         codes = self.learner.scored_codes if scored else self.learner.codes
-        column: Codes = codes[self.stump.feature]
+        column: Codes = codes[self.learner.bundle_of(self.stump.feature)]
         return column
 
     def steps(self, alpha: float) -> Floats:
@@ -117,24 +118,25 @@ class StumpLearner:
         team: Team,
     ) -> None:
         self.binner = binner
-        self.codes, self.train = merge_equal_rows(binner.encode(sources, train.rows, team), train)
+        self._bundles = bundles = Bundles(binner)
+        codes, self._has_missing = bundles.encode(sources, train.rows, team)
+        self.codes, self.train = merge_equal_rows(codes, train)
         if scored is train:
             self.scored_codes, self.scored = self.codes, self.train
         else:
             binner.check(scored_sources)
-            scored_codes = binner.encode(scored_sources, scored.rows, team)
+            scored_codes, _ = bundles.encode(scored_sources, scored.rows, team)
             self.scored_codes, self.scored = merge_equal_rows(scored_codes, scored)
         self._categorical = binner.categorical
         self._n_bins = binner.n_bins
         self._criterion = _kernels.ERROR if criterion == "error" else _kernels.GINI
         self._team = team
-        n_features = len(self.codes)
-        self._histograms = np.zeros((n_features, 2, N_CODES))
+        n_features = len(binner.columns)
+        self._histograms = np.zeros((len(self.codes), 2, N_CODES))
         self._scores = np.empty(n_features)
         self._splits = np.empty(n_features, dtype=np.int64)
         self._missing_left = np.empty(n_features, dtype=np.bool_)
         self._leaves = np.empty((2, 2))
-        self._has_missing = np.array([(column == MISSING).any() for column in self.codes])
 
     def start(self, weights: Floats) -> None:
         """Begin with D¹; the array is used from now on."""
@@ -150,8 +152,12 @@ class StumpLearner:
     def distribution(self) -> Floats:
         return self.weights / self.total
 
+    def bundle_of(self, feature: int) -> int:
+        """Which of the rows of ``codes`` holds a feature."""
+        return int(self._bundles.bundle_of[feature])
+
     def fit(self) -> StumpHypothesis:
-        n_features, n_rows = self.codes.shape
+        bundles = self._bundles
 
         def task(first: int, last: int) -> None:
             _kernels.add_to_histograms(
@@ -167,6 +173,9 @@ class StumpLearner:
             )
             _kernels.best_splits(
                 self._histograms,
+                bundles.bundle_of,
+                bundles.code_of,
+                bundles.sizes,
                 self._n_bins,
                 self._categorical,
                 self._has_missing,
@@ -178,10 +187,12 @@ class StumpLearner:
                 self._missing_left,
             )
 
-        self._team.run(task, n_features, n_rows)
+        self._team.run(task, *self.codes.shape)
         left = np.empty(N_CODES, dtype=np.uint8)
         feature = _kernels.choose_stump(
             self._histograms,
+            bundles.bundle_of,
+            bundles.code_of,
             self._categorical,
             self.total,
             self._scores,

@@ -86,11 +86,20 @@ class Sample:
         """The class of each row."""
         return np.repeat([0, 1], [self.n_negative, len(self) - self.n_negative])
 
-    def advance(self, column: Codes, steps: Floats, threshold: float) -> None:
-        """Add α·h to the margins and take the counts that the methods below read."""
+    def advance(self, column: Codes, steps: Floats, threshold: float, learner_too: bool = False) -> None:
+        """Add α·h to the margins and take the counts that the methods below read, on demand also those of h alone."""
         self.team.run(
             lambda first, last: _kernels.advance(
-                column, steps, threshold, self.margin, self.sample_weight, self.blocks, first, last, self._positives
+                column,
+                steps,
+                threshold,
+                learner_too,
+                self.margin,
+                self.sample_weight,
+                self.blocks,
+                first,
+                last,
+                self._positives,
             ),
             len(self.blocks),
             BLOCK_ROWS,
