@@ -100,14 +100,14 @@ def histogram_passes(data: str) -> Any:
         rows = np.argsort(y.to_numpy()[:n_train], kind="stable")
         binner = Binner.fit(sources, rows, None, 255, find_categorical(X, sources, "from_dtype"), team)
         codes = binner.encode(sources, rows, team)
-    weights, listed = np.ones(n_train), np.arange(n_train, dtype=np.int32)
+    weights, listed = np.ones(n_train), np.arange(n_train, dtype=np.uint32)
     n_negative = int((y.to_numpy()[:n_train] == 0).sum())
     blocks = np.array([(0, 0, n_negative), (1, n_negative, n_train)])
     size = 1 << 13
     blocks = np.array(
         [(k, a, min(a + size, last)) for k, first, last in blocks.tolist() for a in range(first, last, size)]
     )
-    histograms = np.zeros((len(codes), 2, 256))
+    histograms = np.zeros((len(codes), 2, 2, 256))
 
     def run() -> None:
         for _ in range(ROUNDS):

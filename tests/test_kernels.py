@@ -74,7 +74,7 @@ def test_hash_rows(kernel, rng):
 
 def test_add_to_histograms(kernel, rng):
     codes, cell, blocks, gains = random_rows(rng)
-    listed = np.zeros(300, dtype=np.int32)
+    listed = np.zeros(300, dtype=np.uint32)
     n_listed = np.zeros(len(blocks), dtype=np.int64)
     chosen = rng.random(300) < 0.4
     gain_of = np.zeros(300)
@@ -83,14 +83,14 @@ def test_add_to_histograms(kernel, rng):
         n_listed[b] = len(rows)
         listed[first : first + len(rows)] = rows
         gain_of[rows] = gains[first : first + len(rows)]
-    for first, last in ((0, 6), (1, 5), (2, 3)):
-        histograms = np.ones((6, 2, 256))
+    for first, last in ((0, 6), (0, 5), (1, 5), (1, 4), (2, 4), (2, 3)):
+        histograms = np.full((6, 2, 2, 256), 0.5)
         kernel("add_to_histograms")(codes, listed, gains, n_listed, blocks, 3, first, last, histograms)
         expected = np.ones((6, 2, 256))
         for f in range(first, last):
             for i in np.flatnonzero(chosen):
                 expected[f, cell[i] // 3, codes[f, i]] += gain_of[i]
-        np.testing.assert_allclose(histograms, expected)
+        np.testing.assert_allclose(histograms.sum(axis=2), expected)
 
 
 @pytest.mark.parametrize("criterion", [_kernels.GINI, _kernels.ERROR])
@@ -115,9 +115,13 @@ def test_best_splits_and_choice(kernel, rng, criterion):
         histograms[f, :, (0 if has_missing[f] else 1) : n_bins[f] + 1] = 1.0
         histograms[f] *= rng.random((2, 256))
     scores, splits, left = np.empty(n_features), np.empty(n_features, dtype=int), np.empty(n_features, dtype=bool)
+    halves = np.stack([0.25 * histograms, 0.75 * histograms], axis=2)
     alone = np.arange(n_features), np.tile(np.arange(256, dtype=np.uint8), (n_features, 1))  # a bundle per feature
+    ones, n_rows_of = np.ones(2), np.arange(2 * n_features * 256).reshape(2, n_features, 256)
+    in_leaves = np.empty((2, 2), dtype=np.int64)
     kernel("best_splits")(
-        histograms,
+        halves,
+        ones,
         *alone,
         n_bins + 1,
         n_bins,
@@ -148,7 +152,11 @@ def test_best_splits_and_choice(kernel, rng, criterion):
         assert scores[f] == pytest.approx(max(candidates, default=-1.0))
     sides, leaves = np.empty(256, dtype=np.uint8), np.empty((2, 2))
     total = histograms[0].sum()
-    chosen = kernel("choose_stump")(histograms, *alone, categorical, total, scores, splits, left, sides, leaves)
+    chosen = kernel("choose_stump")(
+        halves, ones, n_rows_of, *alone, categorical, total, scores, splits, left, sides, leaves, in_leaves
+    )
+    for leaf in (0, 1):
+        np.testing.assert_array_equal(in_leaves[leaf], n_rows_of[:, chosen][:, sides == leaf].sum(axis=1))
     assert scores[chosen] == scores.max()
     if scores.max() >= 0:
         assert score(chosen, sides.astype(bool)) == pytest.approx(scores.max())
@@ -158,38 +166,81 @@ def test_best_splits_and_choice(kernel, rng, criterion):
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_advance(kernel, rng, weighted, threshold):
+def test_advance_and_counts(kernel, rng, weighted, threshold):
     codes, cell, blocks, weights = random_rows(rng)
-    steps, margin = rng.normal(size=256), rng.normal(size=300)
-    expected = margin + steps[codes[0]]
+    left, margin = (rng.random(256) < 0.5).astype(np.uint8), rng.normal(size=300)
+    step = np.where(left[codes[0]], 0.7, -0.4)
+    expected = margin + step
     positives = np.empty((len(blocks), 3))
     w = weights if weighted else np.ones(300)
     given = weights if weighted else np.empty(0)
-    kernel("advance")(codes[0], steps, threshold, threshold != 0, margin, given, blocks, 0, len(blocks), positives)
+    kernel("advance")(
+        codes[0], left, -0.4, 0.7, threshold, threshold != 0, margin, given, blocks, 0, len(blocks), positives
+    )
     np.testing.assert_allclose(margin, expected)
-    per_cell = np.empty(6)
-    for which, positive in enumerate([expected > 0, expected > threshold, steps[codes[0]] > 0]):
+    group, y = cell % 3, cell // 3
+    totals, counts, sums = np.zeros((3, 2)), np.empty((3, 2, 2)), np.empty((3, 2))
+    np.add.at(totals, (group, y), w)
+    for which, positive in enumerate([expected > 0, expected > threshold, step > 0]):
         if which == 2 and threshold == 0:
-            continue
-        kernel("sum_per_cell")(blocks, positives, which, per_cell)
-        np.testing.assert_allclose(per_cell, np.bincount(cell, weights=w * positive, minlength=6))
+            continue  # not asked for
+        naive = np.zeros((3, 2, 2))
+        np.add.at(naive, (group, y, positive.astype(int)), w)
+        kernel("fill_counts")(blocks, positives, which, totals, counts)
+        np.testing.assert_allclose(counts, naive, atol=1e-12)
+        kernel("sum_per_cell")(blocks, positives, which, 3, sums)
+        np.testing.assert_allclose(sums, naive[..., 1])
 
 
-def test_boost_mistakes(kernel, rng):
+@pytest.mark.parametrize("votes", [(-1, 1), (1, -1), (1, 1), (-1, -1)])
+def test_relative_changes(kernel, rng, votes):
+    costs = 1 + rng.random((3, 2)) * (rng.random((3, 2)) < 0.5)
+    sizes, in_leaves = rng.integers(1, 100, 6), rng.integers(1, 100, (2, 2))
+    scale, changes = np.array([1.0, 2.0]), np.empty((6, 2))
+    kernel("relative_changes")(costs, 1.3, 1.2, *votes, sizes, in_leaves, scale, changes)
+    for y in (0, 1):
+        rows = {}
+        for g in range(3):
+            for leaf in (0, 1):
+                wrong = (votes[leaf] > 0) != (y == 1)
+                factor = costs[g, y] * (1.3, 1.2)[leaf] if wrong else 1.0
+                common = scale[y] / (1.0, 2.0)[y]
+                assert (1 + changes[y * 3 + g, leaf]) * common == pytest.approx(factor)
+                rows[factor] = rows.get(factor, 0) + sizes[y * 3 + g] * in_leaves[leaf, y]
+        assert common == pytest.approx(max(rows, key=rows.get))
+
+
+def test_sum_weights(kernel, rng):
+    sums = rng.random((5, 2))
+    assert kernel("sum_weights")(sums, 2, np.array([2.0, 3.0])) == pytest.approx(
+        2 * sums[:2, 0].sum() + 3 * sums[2:, 0].sum()
+    )
+
+
+def test_change_weights(kernel, rng):
     codes, cell, blocks, weights = random_rows(rng)
     left = (np.arange(256) % 2).astype(np.uint8)
-    boosts = rng.uniform(0.1, 1, (6, 2)) * (rng.random((6, 2)) < 0.6)
-    rows, gains = np.zeros(300, dtype=np.int32), np.zeros(300)
+    changes = rng.uniform(-0.5, 1, (6, 2)) * (rng.random((6, 2)) < 0.6)
+    rows, gains = np.zeros(300, dtype=np.uint32), np.zeros(300)
     n_rows, sums = np.zeros(len(blocks), dtype=np.int64), np.zeros((len(blocks), 2))
     before = weights.copy()
-    kernel("boost_mistakes")(codes[0], left, boosts, weights, blocks, 0, len(blocks), rows, gains, n_rows, sums)
-    boost = boosts[cell, left[codes[0]]]
-    np.testing.assert_allclose(weights, before * (1 + boost))
+    kernel("change_weights")(codes[0], left, changes, weights, blocks, 0, len(blocks), rows, gains, n_rows, sums)
+    change = changes[cell, left[codes[0]]]
+    np.testing.assert_allclose(weights, before * (1 + change))
     listed = np.concatenate([rows[b[1] : b[1] + n] for b, n in zip(blocks, n_rows, strict=True)])
-    np.testing.assert_array_equal(listed, np.flatnonzero(boost > 0))
+    np.testing.assert_array_equal(listed, np.flatnonzero(change != 0))
     gained = np.concatenate([gains[b[1] : b[1] + n] for b, n in zip(blocks, n_rows, strict=True)])
-    np.testing.assert_allclose(gained, (before * boost)[boost > 0])
-    assert sums[:, 0].sum() == pytest.approx((before * boost).sum())
+    np.testing.assert_allclose(gained, (before * change)[change != 0])
+    assert sums[:, 0].sum() == pytest.approx((before * change).sum())
+
+
+def test_count_rows(kernel, rng):
+    codes, cell, _, _ = random_rows(rng)
+    counts = np.zeros((2, 6, 256), dtype=np.int64)
+    kernel("count_rows")(codes, int((cell < 3).sum()), 0, 6, counts)
+    for f in range(6):
+        for y in (0, 1):
+            np.testing.assert_array_equal(counts[y, f], np.bincount(codes[f][cell // 3 == y], minlength=256))
 
 
 def test_sum_mistakes(kernel, rng):
@@ -286,10 +337,11 @@ def test_few_or_distinct_rows_are_left_alone():
     assert merge_equal_rows(codes, sample)[1] is sample
 
 
-def test_weights_that_grow_without_bound_are_rescaled(monkeypatch):
+@pytest.mark.parametrize(("limit", "value"), [("LARGE_SUM", 1.5), ("LARGE_FACTOR", 1.01)])
+def test_making_the_histograms_anew_changes_nothing(monkeypatch, limit, value):
     X, y, group = make_people(500)
     free = AdaFairClassifier(n_estimators=40, random_state=0).fit(X, y, sensitive_features=group)
-    monkeypatch.setattr(_learners, "LARGE", 1.5)
+    monkeypatch.setattr(_learners, limit, value)
     often = AdaFairClassifier(n_estimators=40, random_state=0).fit(X, y, sensitive_features=group)
     np.testing.assert_allclose(free.estimator_weights_, often.estimator_weights_, rtol=0, atol=1e-9)
     np.testing.assert_allclose(free.history_["Z"], often.history_["Z"])

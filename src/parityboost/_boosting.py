@@ -93,7 +93,8 @@ def boost(
             stopped = "termination"
             break
         column = h.column(scored=False)
-        train.advance(column, h.steps(alpha), threshold, not settings.cumulative)
+        left, right_vote, left_vote = h.left, h.right_vote, h.left_vote
+        train.advance(column, left, alpha * right_vote, alpha * left_vote, threshold, not settings.cumulative)
         counts = train.ensemble_counts() if settings.cumulative else train.learner_counts()
         u = notion.costs(counts, settings.epsilon)
         if settings.learner_weight == "cost":
@@ -103,10 +104,10 @@ def boost(
             if final <= 0.0:  # Eq. (23) does not hold
                 stopped = "termination"
                 break
-            train.advance(column, h.steps(final - alpha), threshold)
+            train.advance(column, left, (final - alpha) * right_vote, (final - alpha) * left_vote, threshold)
             alpha = final
         if scored is not train:
-            scored.advance(h.column(scored=True), h.steps(alpha), threshold)
+            scored.advance(h.column(scored=True), left, alpha * right_vote, alpha * left_vote, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
         growth = h.reweight(1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth

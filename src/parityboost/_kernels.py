@@ -112,33 +112,74 @@ def add_to_histograms(
     last: int,
     histograms: Array,
 ) -> None:
-    """``histograms[f, y, codes[f, row]] += gain`` for first ≤ f < last, for the rows listed per block.
+    """``histograms[f, y, :, codes[f, row]] += gain`` for first ≤ f < last, for the rows listed per block.
 
-    Here f counts bundles. Block b lists ``n_rows[b]`` rows from position ``blocks[b, 1]`` on. Four at a time: sums
-    that do not wait for each other, and a row's number and gain are read once for all four.
+    Here f counts bundles. Block b lists ``n_rows[b]`` rows from position ``blocks[b, 1]`` on. A sum has to wait for the
+    one before it in the same bin, so several that do not are on their way at once: those of up to four bundles, and
+    those of even and odd places in the list, which have a histogram each, to be added up by whoever reads them.
     """
     for b in range(blocks.shape[0]):
         start, stop = blocks[b, 1], blocks[b, 1] + n_rows[b]
         if start == stop:
             continue
         y = 1 if blocks[b, 0] >= n_groups else 0
+        pairs_end = stop - (stop - start) % 2
         f = first
-        while f + 4 <= last:
-            column0, column1, column2, column3 = codes[f], codes[f + 1], codes[f + 2], codes[f + 3]
-            sums0, sums1 = histograms[f, y], histograms[f + 1, y]
-            sums2, sums3 = histograms[f + 2, y], histograms[f + 3, y]
-            for k in range(start, stop):
-                row, gain = rows[k], gains[k]
-                sums0[column0[row]] += gain
-                sums1[column1[row]] += gain
-                sums2[column2[row]] += gain
-                sums3[column3[row]] += gain
-            f += 4
         while f < last:
-            column0, sums0 = codes[f], histograms[f, y]
-            for k in range(start, stop):
-                sums0[column0[rows[k]]] += gains[k]
-            f += 1
+            left = last - f
+            if left >= 4 and left != 5:  # 5 = 3 + 2 rather than 4 + 1
+                column0, column1, column2, column3 = codes[f], codes[f + 1], codes[f + 2], codes[f + 3]
+                even0, odd0 = histograms[f, y, 0], histograms[f, y, 1]
+                even1, odd1 = histograms[f + 1, y, 0], histograms[f + 1, y, 1]
+                even2, odd2 = histograms[f + 2, y, 0], histograms[f + 2, y, 1]
+                even3, odd3 = histograms[f + 3, y, 0], histograms[f + 3, y, 1]
+                for k in range(start, pairs_end, 2):
+                    row, gain = rows[k], gains[k]
+                    even0[column0[row]] += gain
+                    even1[column1[row]] += gain
+                    even2[column2[row]] += gain
+                    even3[column3[row]] += gain
+                    row, gain = rows[k + 1], gains[k + 1]
+                    odd0[column0[row]] += gain
+                    odd1[column1[row]] += gain
+                    odd2[column2[row]] += gain
+                    odd3[column3[row]] += gain
+                taken = 4
+            elif left >= 2:
+                column0, column1 = codes[f], codes[f + 1]
+                even0, odd0 = histograms[f, y, 0], histograms[f, y, 1]
+                even1, odd1 = histograms[f + 1, y, 0], histograms[f + 1, y, 1]
+                if left == 2:
+                    for k in range(start, pairs_end, 2):
+                        row, gain = rows[k], gains[k]
+                        even0[column0[row]] += gain
+                        even1[column1[row]] += gain
+                        row, gain = rows[k + 1], gains[k + 1]
+                        odd0[column0[row]] += gain
+                        odd1[column1[row]] += gain
+                    taken = 2
+                else:
+                    column2, even2, odd2 = codes[f + 2], histograms[f + 2, y, 0], histograms[f + 2, y, 1]
+                    for k in range(start, pairs_end, 2):
+                        row, gain = rows[k], gains[k]
+                        even0[column0[row]] += gain
+                        even1[column1[row]] += gain
+                        even2[column2[row]] += gain
+                        row, gain = rows[k + 1], gains[k + 1]
+                        odd0[column0[row]] += gain
+                        odd1[column1[row]] += gain
+                        odd2[column2[row]] += gain
+                    taken = 3
+            else:
+                column0, even0, odd0 = codes[f], histograms[f, y, 0], histograms[f, y, 1]
+                for k in range(start, pairs_end, 2):
+                    even0[column0[rows[k]]] += gains[k]
+                    odd0[column0[rows[k + 1]]] += gains[k + 1]
+                taken = 1
+            if pairs_end < stop:
+                for g in range(f, f + taken):
+                    histograms[g, y, 0, codes[g, rows[pairs_end]]] += gains[pairs_end]
+            f += taken
 
 
 @_compiled
@@ -162,6 +203,7 @@ def split_score(
 @_compiled
 def best_splits(
     histograms: Array,
+    scale: Array,
     bundle_of: Array,
     code_of: Array,
     n_joint: Array,
@@ -177,7 +219,8 @@ def best_splits(
 ) -> None:
     """Best split of each feature of the bundles first ≤ b < last; ``scores[f]`` is -1 where a feature has none.
 
-    ``histograms[b, y, joint code]`` are those of the bundles; ``code_of[f, joint code]`` tells a feature's code.
+    ``histograms[b, y, :, joint code]`` are those of the bundles, to be multiplied by ``scale[y]``;
+    ``code_of[f, joint code]`` tells a feature's code.
 
     A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes
     left, all others right. Missing values (bin 0) try both sides, and separating them from all else is a split too.
@@ -194,8 +237,11 @@ def best_splits(
         bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
         hist[: bins + 1] = 0.0
         for joint in range(n_joint[bundle]):
-            hist[code[joint], 0] += histograms[bundle, 0, joint]
-            hist[code[joint], 1] += histograms[bundle, 1, joint]
+            hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
+            hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
+        for b in range(bins + 1):
+            hist[b, 0] *= scale[0]
+            hist[b, 1] *= scale[1]
         all_negative, all_positive = 0.0, 0.0
         for b in range(bins + 1):
             all_negative += hist[b, 0]
@@ -239,6 +285,8 @@ def best_splits(
 @_compiled
 def choose_stump(
     histograms: Array,
+    scale: Array,
+    n_rows_of: Array,
     bundle_of: Array,
     code_of: Array,
     categorical: Array,
@@ -248,16 +296,19 @@ def choose_stump(
     missing_left: Array,
     left: Array,
     leaves: Array,
+    rows_in_leaves: Array,
 ) -> int:
-    """The feature with the best split. ``left[joint code]`` is 1 for the left leaf, ``leaves[leaf, y]`` its weight.
+    """The feature with the best split, and its leaves; leaf 1 is the left one.
 
-    Leaf 1 is the left one. If no feature can be split, everything is on the left.
+    ``left[joint code]`` is 1 for the left leaf; ``leaves[leaf, y]`` is the weight and ``rows_in_leaves[leaf, y]`` the
+    number of its rows (from ``n_rows_of[y, bundle, joint code]``). If nothing can be split, everything is on the left.
     """
     best = 0
     for f in range(1, scores.shape[0]):
         if scores[f] > scores[best] + TIE * total:
             best = f
     leaves[:] = 0.0
+    rows_in_leaves[:] = 0
     bundle = bundle_of[best]
     for joint in range(left.shape[0]):
         code = code_of[best, joint]
@@ -269,9 +320,12 @@ def choose_stump(
             goes_left = code == splits[best]
         else:
             goes_left = code <= splits[best]
-        left[joint] = goes_left
-        leaves[left[joint], 0] += histograms[bundle, 0, joint]
-        leaves[left[joint], 1] += histograms[bundle, 1, joint]
+        leaf = 1 if goes_left else 0
+        left[joint] = leaf
+        for y in range(2):
+            weight = histograms[bundle, y, 0, joint] + histograms[bundle, y, 1, joint]
+            leaves[leaf, y] += scale[y] * weight
+            rows_in_leaves[leaf, y] += n_rows_of[y, bundle, joint]
     return best
 
 
@@ -281,7 +335,9 @@ def choose_stump(
 @_compiled
 def advance(
     column: Array,
-    steps: Array,
+    left: Array,
+    right_step: float,
+    left_step: float,
     threshold: float,
     learner_too: bool,
     margin: Array,
@@ -291,12 +347,15 @@ def advance(
     last: int,
     positives: Array,
 ) -> None:
-    """Add α·h to the margin, ``steps[code]``, and weigh the positive predictions of each block.
+    """Add α·h to the margin, one step per leaf, and weigh the positive predictions of each block.
 
     ``positives[b]`` = weight of rows with margin > 0, with margin > threshold, and, if ``learner_too``, with h = +1. An
     empty ``sample_weight`` means one each.
     """
     weighted = sample_weight.shape[0] > 0
+    steps = np.empty(256)
+    for code in range(left.shape[0]):
+        steps[code] = left_step if left[code] else right_step
     for b in range(first, last):
         start, stop = blocks[b, 1], blocks[b, 2]
         if weighted:
@@ -327,18 +386,79 @@ def advance(
 
 
 @_compiled
-def sum_per_cell(blocks: Array, per_block: Array, which: int, per_cell: Array) -> None:
-    """``per_cell[cell]`` = sum of ``per_block[b, which]`` over the blocks of the cell, in their order."""
-    per_cell[:] = 0.0
+def sum_per_cell(blocks: Array, per_block: Array, which: int, n_groups: int, sums: Array) -> None:
+    """``sums[group, y]`` = sum of ``per_block[b, which]`` over the blocks of the cell, in their order."""
+    sums[:] = 0.0
     for b in range(blocks.shape[0]):
-        per_cell[blocks[b, 0]] += per_block[b, which]
+        sums[blocks[b, 0] % n_groups, blocks[b, 0] // n_groups] += per_block[b, which]
 
 
 @_compiled
-def boost_mistakes(
+def fill_counts(blocks: Array, positives: Array, which: int, totals: Array, counts: Array) -> None:
+    """``counts[group, y_true, y_pred]`` from the positive predictions per block and ``totals[group, y_true]``."""
+    n_groups = totals.shape[0]
+    counts[:] = 0.0
+    for b in range(blocks.shape[0]):
+        counts[blocks[b, 0] % n_groups, blocks[b, 0] // n_groups, 1] += positives[b, which]
+    for g in range(n_groups):
+        for y in range(2):
+            counts[g, y, 0] = max(totals[g, y] - counts[g, y, 1], 0.0)  # sums of weights may round
+
+
+@_compiled
+def relative_changes(
+    costs: Array,
+    right_boost: float,
+    left_boost: float,
+    right_vote: int,
+    left_vote: int,
+    group_sizes: Array,
+    rows_in_leaves: Array,
+    scale: Array,
+    changes: Array,
+) -> None:
+    """By how much the rows of each cell and leaf change, relative to what most rows of their class do.
+
+    Rows in a leaf that votes for the other class are multiplied by ``costs[group, y] * boost``, all others stay. The
+    most common factor of a class goes to ``scale[y]``; ``changes[cell, leaf]`` is the factor relative to it, minus one.
+    Each group is taken to be spread over the leaves as its class is: that decides how many rows are changed, not how.
+    """
+    n_groups = costs.shape[0]
+    for y in range(2):
+        factors = changes[y * n_groups : (y + 1) * n_groups]
+        for g in range(n_groups):
+            factors[g, 0] = costs[g, y] * right_boost if (right_vote > 0) != (y == 1) else 1.0
+            factors[g, 1] = costs[g, y] * left_boost if (left_vote > 0) != (y == 1) else 1.0
+        common, most = 1.0, -1
+        for g in range(n_groups):
+            for leaf in range(2):
+                n_rows = 0
+                for other in range(n_groups):
+                    for other_leaf in range(2):
+                        if factors[other, other_leaf] == factors[g, leaf]:
+                            n_rows += group_sizes[y * n_groups + other] * rows_in_leaves[other_leaf, y]
+                if n_rows > most:
+                    common, most = factors[g, leaf], n_rows
+        scale[y] *= common
+        for g in range(n_groups):
+            for leaf in range(2):
+                factors[g, leaf] = factors[g, leaf] / common - 1.0
+
+
+@_compiled
+def sum_weights(sums: Array, n_negative_blocks: int, scale: Array) -> float:
+    """The sum of all weights from the sums of the blocks."""
+    total = 0.0
+    for b in range(sums.shape[0]):
+        total += sums[b, 0] * scale[0 if b < n_negative_blocks else 1]
+    return total
+
+
+@_compiled
+def change_weights(
     column: Array,
     left: Array,
-    boosts: Array,
+    changes: Array,
     weights: Array,
     blocks: Array,
     first: int,
@@ -348,35 +468,44 @@ def boost_mistakes(
     n_rows: Array,
     sums: Array,
 ) -> None:
-    """Add ``weight · boosts[cell, leaf]`` to the weights, and list which rows gained how much.
+    """Add ``weight · changes[cell, leaf]`` to the weights, and list which rows gained how much.
 
-    ``boosts`` is 0 for the leaves that classify the cell correctly. Block b lists its ``n_rows[b]`` rows from position
-    ``blocks[b, 1]`` on; ``sums[b, 0]`` is kept the sum of its weights.
+    Where the change is 0 nothing happens. Block b lists its ``n_rows[b]`` rows from position ``blocks[b, 1]`` on;
+    ``sums[b, 0]`` is kept the sum of its weights.
     """
     for b in range(first, last):
         start, stop = blocks[b, 1], blocks[b, 2]
-        right_boost, left_boost = boosts[blocks[b, 0], 0], boosts[blocks[b, 0], 1]
+        right_change, left_change = changes[blocks[b, 0], 0], changes[blocks[b, 0], 1]
         n, gained = start, 0.0
-        if right_boost > 0.0 and left_boost > 0.0:
+        if right_change != 0.0 and left_change != 0.0:
             for i in range(start, stop):
-                gain = weights[i] * (left_boost if left[column[i]] else right_boost)
+                gain = weights[i] * (left_change if left[column[i]] else right_change)
                 weights[i] += gain
                 rows[i], gains[i] = i, gain
                 gained += gain
             n = stop
-        elif right_boost > 0.0 or left_boost > 0.0:
-            wrong = 1 if left_boost > 0.0 else 0
-            boost = left_boost + right_boost
-            # Every row is written, but the place moves on only behind a mistake: no branch to mispredict.
+        elif right_change != 0.0 or left_change != 0.0:
+            changed = 1 if left_change != 0.0 else 0
+            change = left_change + right_change
+            # Every row is written, but the place moves on only behind one that counts: no branch to mispredict.
             for i in range(start, stop):
-                mistake = left[column[i]] == wrong
-                gain = weights[i] * boost if mistake else 0.0
+                counts = left[column[i]] == changed
+                gain = weights[i] * change if counts else 0.0
                 weights[i] += gain
                 rows[n], gains[n] = i, gain
                 gained += gain
-                n += mistake
+                n += counts
         n_rows[b] = n - start
         sums[b, 0] += gained
+
+
+@_compiled
+def count_rows(codes: Array, n_negative: int, first: int, last: int, n_rows_of: Array) -> None:
+    """``n_rows_of[y, f, code]`` = number of rows of class y, for first ≤ f < last."""
+    for f in range(first, last):
+        column = codes[f]
+        for i in range(column.shape[0]):
+            n_rows_of[0 if i < n_negative else 1, f, column[i]] += 1
 
 
 @_compiled

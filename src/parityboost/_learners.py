@@ -21,20 +21,22 @@ from ._threads import Team
 
 Floats = NDArray[np.float64]
 
-# Weights are not normalised in every round, only when their sum gets so large.
-LARGE = 1e100
+# The histograms are made anew when a class's common factor has grown so much, or the sum of all weights. Up to then
+# rounding errors in a bin grow no faster than the factor.
+LARGE_FACTOR = 1e2
+LARGE_SUM = 1e100
 
 
 class Hypothesis(Protocol):
     """A weak learner h_j trained on D^j: what it says about the rows, and how it changes their weights."""
 
     error: float  # Σ D_i [h(x_i) ≠ y_i], D summing to one
+    left: NDArray[np.uint8]  # the leaf of each code of the column, 1 for the left one
+    right_vote: int  # h in the two leaves
+    left_vote: int
 
     def column(self, scored: bool) -> Codes:
         """Codes of the training rows, or of the rows that θ is chosen on."""
-
-    def steps(self, alpha: float) -> Floats:
-        """α·h per code of the column."""
 
     def wrong_weight(self) -> Floats:
         """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
@@ -67,14 +69,12 @@ class StumpHypothesis:
         self.stump = stump
         self.error = error
         self.left = left
+        self.right_vote, self.left_vote = stump.right_vote, stump.left_vote
 
     def column(self, scored: bool) -> Codes:
         codes = self.learner.scored_codes if scored else self.learner.codes
         column: Codes = codes[self.learner.bundle_of(self.stump.feature)]
         return column
-
-    def steps(self, alpha: float) -> Floats:
-        return np.array([alpha * self.stump.right_vote, alpha * self.stump.left_vote])[self.left]
 
     def wrong_weight(self) -> Floats:
         learner = self.learner
@@ -87,24 +87,32 @@ class StumpHypothesis:
             len(learner.train.blocks),
             BLOCK_ROWS,
         )
-        return learner.train.per_cell(learner.sums, 1) / learner.total
+        wrong_weight: Floats = learner.train.per_cell(learner.sums, 1) * learner.scale / learner.total
+        return wrong_weight
 
     def reweight(self, costs: Floats, alpha: float, confidence: bool) -> float:
-        stump, n_groups = self.stump, self.learner.train.n_groups
-        boosts = np.zeros((2 * n_groups, 2))  # [cell, leaf], leaf 1 being the left one; 0 where the leaf is right
-        leaves = (stump.right_vote, stump.right_confidence), (stump.left_vote, stump.left_confidence)
-        for leaf, (vote, share) in enumerate(leaves):
-            wrong_class = 0 if vote > 0 else 1
-            cells = slice(wrong_class * n_groups, (wrong_class + 1) * n_groups)
-            boosts[cells, leaf] = costs[:, wrong_class] * math.exp(2.0 * alpha * (share if confidence else 1.0)) - 1.0
-        return self.learner.boost(self.column(False), self.left, boosts)
+        stump, learner = self.stump, self.learner
+        changes = np.empty((2 * len(costs), 2))
+        _kernels.relative_changes(
+            costs,
+            math.exp(2.0 * alpha * (stump.right_confidence if confidence else 1.0)),
+            math.exp(2.0 * alpha * (stump.left_confidence if confidence else 1.0)),
+            stump.right_vote,
+            stump.left_vote,
+            learner.train.sizes,
+            learner.rows_in_leaves,
+            learner.scale,
+            changes,
+        )
+        return learner.change(self.column(False), self.left, changes)
 
 
 class StumpLearner:
     """The native weak learner: the best stump over all columns, from one weighted histogram per column.
 
-    Only misclassified rows change their weight, so the histograms are not made anew in each round: they are given what
-    those rows gained. All gains are positive, so nothing cancels and rounding stays as small as in a fresh sum.
+    The histograms are not made anew in each round: they are given what the rows gained that changed their weight. And
+    most rows need not change: the factor that most rows of a class are multiplied by is put aside as the class's
+    ``scale``, and only the others are changed, relative to it. A row's weight is ``scale[class] * weights[row]``.
     """
 
     def __init__(
@@ -132,7 +140,7 @@ class StumpLearner:
         self._criterion = _kernels.ERROR if criterion == "error" else _kernels.GINI
         self._team = team
         n_features = len(binner.columns)
-        self._histograms = np.zeros((len(self.codes), 2, N_CODES))
+        self._histograms = np.zeros((len(self.codes), 2, 2, N_CODES))  # bundle, class, even or odd place, code
         self._scores = np.empty(n_features)
         self._splits = np.empty(n_features, dtype=np.int64)
         self._missing_left = np.empty(n_features, dtype=np.bool_)
@@ -142,15 +150,33 @@ class StumpLearner:
         """Begin with D¹; the array is used from now on."""
         blocks = self.train.blocks
         self.weights = weights
-        self.sums = np.array([[weights[first:last].sum(), 0.0] for _, first, last in blocks])
-        self.total = float(self.sums[:, 0].sum())
-        # The rows whose weight has changed and by how much: at first all of them.
-        self._rows = np.arange(len(weights), dtype=np.int32)
-        self._gains = weights.copy()
-        self._n_rows = blocks[:, 2] - blocks[:, 1]
+        self.scale = np.ones(2)
+        self.sums = np.zeros((len(blocks), 2))
+        self._n_negative_blocks = int((blocks[:, 0] < self.train.n_groups).sum())
+        self._rows = np.empty(len(weights), dtype=np.uint32)
+        self._gains = np.empty(len(weights))
+        self._n_rows = np.empty(len(blocks), dtype=np.int64)
+        self._n_rows_of = np.zeros((2, len(self.codes), N_CODES), dtype=np.int64)
+        self.rows_in_leaves = np.empty((2, 2), dtype=np.int64)
+        self._team.run(
+            lambda first, last: _kernels.count_rows(self.codes, self.train.n_negative, first, last, self._n_rows_of),
+            *self.codes.shape,
+        )
+        self._gain_everything()
+
+    def _gain_everything(self) -> None:
+        """Let the next histograms be made from nothing: every row gains its whole weight."""
+        blocks = self.train.blocks
+        self._histograms[:] = 0.0
+        self._rows[:] = np.arange(len(self._rows), dtype=np.uint32)
+        self._gains[:] = self.weights
+        self._n_rows[:] = blocks[:, 2] - blocks[:, 1]
+        self.sums[:, 0] = [self.weights[first:last].sum() for _, first, last in blocks]
+        self.total = _kernels.sum_weights(self.sums, self._n_negative_blocks, self.scale)
 
     def distribution(self) -> Floats:
-        return self.weights / self.total
+        D: Floats = self.weights * self.scale[self.train.y] / self.total
+        return D
 
     def bundle_of(self, feature: int) -> int:
         """Which of the rows of ``codes`` holds a feature."""
@@ -173,6 +199,7 @@ class StumpLearner:
             )
             _kernels.best_splits(
                 self._histograms,
+                self.scale,
                 bundles.bundle_of,
                 bundles.code_of,
                 bundles.sizes,
@@ -191,6 +218,8 @@ class StumpLearner:
         left = np.empty(N_CODES, dtype=np.uint8)
         feature = _kernels.choose_stump(
             self._histograms,
+            self.scale,
+            self._n_rows_of,
             bundles.bundle_of,
             bundles.code_of,
             self._categorical,
@@ -200,6 +229,7 @@ class StumpLearner:
             self._missing_left,
             left,
             self._leaves,
+            self.rows_in_leaves,
         )
         (right_negative, right_positive), (left_negative, left_positive) = self._leaves.tolist()
         left_vote, left_share, left_wrong = _majority(left_negative, left_positive, self.total)
@@ -217,14 +247,14 @@ class StumpLearner:
         )
         return StumpHypothesis(self, stump, (left_wrong + right_wrong) / self.total, left)
 
-    def boost(self, column: Codes, left: NDArray[np.uint8], boosts: Floats) -> float:
-        """Add ``weight · boosts[cell, leaf]`` to the weights; their new sum divided by the old one."""
-        blocks = self.train.blocks
+    def change(self, column: Codes, left: NDArray[np.uint8], changes: Floats) -> float:
+        """Change the weights by ``changes[cell, leaf]`` of each; the new sum of all, by the old one."""
+        blocks, scale = self.train.blocks, self.scale
         self._team.run(
-            lambda first, last: _kernels.boost_mistakes(
+            lambda first, last: _kernels.change_weights(
                 column,
                 left,
-                boosts,
+                changes,
                 self.weights,
                 blocks,
                 first,
@@ -237,12 +267,13 @@ class StumpLearner:
             len(blocks),
             2 * BLOCK_ROWS,
         )
-        old, self.total = self.total, float(self.sums[:, 0].sum())
-        growth = self.total / old
-        if self.total > LARGE:
-            for array in (self.weights, self._gains, self._histograms, self.sums):
-                array /= self.total
-            self.total = 1.0
+        old, self.total = self.total, _kernels.sum_weights(self.sums, self._n_negative_blocks, scale)
+        growth = float(self.total / old)
+        if max(scale.tolist()) > LARGE_FACTOR or self.total > LARGE_SUM:
+            self.weights[: self.train.n_negative] *= scale[0] / self.total
+            self.weights[self.train.n_negative :] *= scale[1] / self.total
+            scale[:] = 1.0
+            self._gain_everything()
         return growth
 
     def ensemble(self, hypotheses: list[Any], alphas: Floats) -> StumpEnsemble:
@@ -257,7 +288,10 @@ def _majority(negative: float, positive: float, total: float) -> tuple[int, floa
 
 
 class EstimatorHypothesis:
-    """A fitted classifier and what it says about the training rows."""
+    """A fitted classifier and what it says about the training rows; its two "leaves" are the classes it predicts."""
+
+    left = np.array([0, 1], dtype=np.uint8)
+    right_vote, left_vote = -1, 1
 
     def __init__(self, learner: EstimatorLearner, estimator: Any, predicted: Codes, confidences: Floats) -> None:
         self.learner = learner
@@ -269,9 +303,6 @@ class EstimatorHypothesis:
 
     def column(self, scored: bool) -> Codes:
         return self.learner.predict(self.estimator, self.learner.X_scored) if scored else self.predicted
-
-    def steps(self, alpha: float) -> Floats:
-        return np.array([-alpha, alpha])
 
     def wrong_weight(self) -> Floats:
         train = self.learner.train

@@ -86,12 +86,25 @@ class Sample:
         """The class of each row."""
         return np.repeat([0, 1], [self.n_negative, len(self) - self.n_negative])
 
-    def advance(self, column: Codes, steps: Floats, threshold: float, learner_too: bool = False) -> None:
-        """Add α·h to the margins and take the counts that the methods below read, on demand also those of h alone."""
+    def advance(
+        self,
+        column: Codes,
+        left: NDArray[np.uint8],
+        right_step: float,
+        left_step: float,
+        threshold: float,
+        learner_too: bool = False,
+    ) -> None:
+        """Add α·h to the margins and take the counts that the methods below read, on demand also those of h alone.
+
+        Rows whose code is marked in ``left`` get the left step, the others the right one.
+        """
         self.team.run(
             lambda first, last: _kernels.advance(
                 column,
-                steps,
+                left,
+                right_step,
+                left_step,
                 threshold,
                 learner_too,
                 self.margin,
@@ -119,15 +132,14 @@ class Sample:
 
     def _counts(self, which: int) -> Floats:
         counts = np.empty((self.n_groups, 2, 2))
-        counts[..., 1] = self.per_cell(self._positives, which)
-        np.subtract(self.totals, counts[..., 1], out=counts[..., 0])
-        return counts if len(self.sample_weight) == 0 else np.maximum(counts, 0.0, out=counts)  # rounding
+        _kernels.fill_counts(self.blocks, self._positives, which, self.totals, counts)
+        return counts
 
     def per_cell(self, per_block: Floats, which: int) -> Floats:
         """Sums of ``per_block[:, which]`` as ``[group, class]``."""
-        sums = np.empty(2 * self.n_groups)
-        _kernels.sum_per_cell(self.blocks, per_block, which, sums)
-        return sums.reshape(2, self.n_groups).T
+        sums = np.empty((self.n_groups, 2))
+        _kernels.sum_per_cell(self.blocks, per_block, which, self.n_groups, sums)
+        return sums
 
 
 def merge_equal_rows(codes: Codes, sample: Sample) -> tuple[Codes, Sample]:
