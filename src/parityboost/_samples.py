@@ -15,9 +15,10 @@ from ._threads import Team
 Floats = NDArray[np.float64]
 
 BLOCK_ROWS = 1 << 13  # what a kernel needs of a block stays in the cache
-# Looking for equal rows pays if at most this share of a few thousand rows is distinct.
+# Merging equal rows pays if at most this share of them is distinct. A part of the rows tells whether to look.
 DISTINCT_SHARE = 0.5
-ROWS_TO_TRY = 1 << 12
+MIN_ROWS_TO_MERGE = 1 << 11
+MAX_ROWS_TO_TRY = 1 << 16
 
 
 class Sample:
@@ -147,7 +148,7 @@ def merge_equal_rows(codes: Codes, sample: Sample) -> tuple[Codes, Sample]:
 
     Rows are told apart by 64-bit hashes, and compared in full before anything is merged.
     """
-    if len(sample) < ROWS_TO_TRY or not _looks_repetitive(codes):
+    if len(sample) < MIN_ROWS_TO_MERGE or not _looks_repetitive(codes):
         return codes, sample
     hashes = _hashes(codes)
     hashes ^= sample.cell.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
@@ -165,8 +166,8 @@ def merge_equal_rows(codes: Codes, sample: Sample) -> tuple[Codes, Sample]:
 
 
 def _looks_repetitive(codes: Codes) -> bool:
-    step = codes.shape[1] // ROWS_TO_TRY
-    part = np.ascontiguousarray(codes[:, : step * ROWS_TO_TRY : step])
+    step = max(codes.shape[1] // MAX_ROWS_TO_TRY, 8)
+    part = np.ascontiguousarray(codes[:, ::step])
     return bool(len(np.unique(_hashes(part))) <= DISTINCT_SHARE * part.shape[1])
 
 
