@@ -1,5 +1,8 @@
 import os
 
+# Before anything loads OpenMP: parallel tests with several threads each would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pandas as pd
 import pytest
