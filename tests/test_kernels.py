@@ -279,6 +279,7 @@ def test_bundles_hold_the_codes_of_all_their_columns(rng):
         assert codes[b].max() < bundles.sizes[b]
         np.testing.assert_array_equal(bundles.code_of[j][codes[b]], expected[j])
     np.testing.assert_array_equal(has_missing, (expected == 0).any(axis=1))
+    np.testing.assert_array_equal(bundles.join(expected), codes)
 
 
 # --- What the kernels are embedded in ---------------------------------------------------------------------------------

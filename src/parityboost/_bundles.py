@@ -58,6 +58,13 @@ class Bundles:
                 self.code_of[column, : products[b]] = joint // stride % n_codes[column]
                 stride *= n_codes[column]
 
+    def join(self, codes: Codes) -> Codes:
+        """Joint codes from the codes of every column, ``codes[column, row]``."""
+        joint = np.zeros((len(self.members), codes.shape[1]), dtype=X_BINNED_DTYPE)
+        for j, column in enumerate(codes):
+            joint[self.bundle_of[j]] += column * X_BINNED_DTYPE(self._strides[j])
+        return joint
+
     def encode(self, sources: list[Source], rows: Rows, team: Team) -> tuple[Codes, NDArray[np.bool_]]:
         """Joint codes of some rows, one contiguous row per bundle, and which columns have missing values in them."""
         n_rows = n_rows_of(rows, sources)

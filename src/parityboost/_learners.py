@@ -172,7 +172,7 @@ class StumpLearner:
         self._gains[:] = self.weights
         self._n_rows[:] = blocks[:, 2] - blocks[:, 1]
         self.sums[:, 0] = [self.weights[first:last].sum() for _, first, last in blocks]
-        self.total = _kernels.sum_weights(self.sums, self._n_negative_blocks, self.scale)
+        self.total = self._sum()
 
     def distribution(self) -> Floats:
         D: Floats = self.weights * self.scale[self.train.y] / self.total
@@ -249,7 +249,15 @@ class StumpLearner:
 
     def change(self, column: Codes, left: NDArray[np.uint8], changes: Floats) -> float:
         """Change the weights by ``changes[cell, leaf]`` of each; the new sum of all, by the old one."""
-        blocks, scale = self.train.blocks, self.scale
+        self._change_rows(column, left, changes)
+        old, self.total = self.total, self._sum()
+        growth = self.total / old
+        if max(self.scale.tolist()) > LARGE_FACTOR or self.total > LARGE_SUM:
+            self._fold(self.scale / self.total)
+        return growth
+
+    def _change_rows(self, column: Codes, left: NDArray[np.uint8], changes: Floats) -> None:
+        blocks = self.train.blocks
         self._team.run(
             lambda first, last: _kernels.change_weights(
                 column,
@@ -267,14 +275,16 @@ class StumpLearner:
             len(blocks),
             2 * BLOCK_ROWS,
         )
-        old, self.total = self.total, _kernels.sum_weights(self.sums, self._n_negative_blocks, scale)
-        growth = float(self.total / old)
-        if max(scale.tolist()) > LARGE_FACTOR or self.total > LARGE_SUM:
-            self.weights[: self.train.n_negative] *= scale[0] / self.total
-            self.weights[self.train.n_negative :] *= scale[1] / self.total
-            scale[:] = 1.0
-            self._gain_everything()
-        return growth
+
+    def _sum(self) -> float:
+        return float(_kernels.sum_weights(self.sums, self._n_negative_blocks, self.scale))
+
+    def _fold(self, factors: Floats) -> None:
+        """Put a factor per class into the weights themselves, and let the histograms be made anew."""
+        self.weights[: self.train.n_negative] *= factors[0]
+        self.weights[self.train.n_negative :] *= factors[1]
+        self.scale[:] = 1.0
+        self._gain_everything()
 
     def ensemble(self, hypotheses: list[Any], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self.binner, [h.stump for h in hypotheses], alphas)
