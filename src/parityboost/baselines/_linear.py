@@ -33,12 +33,12 @@ class LinearBaseline(Baseline):
 
     def _read_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
         data = self._read_fit(X, y, sensitive_features, sample_weight)
-        weights = np.ones(len(data.y)) if data.weights is None else data.weights
         # Equal weights count as one each, as everywhere else in the package.
+        weights = np.ones(len(data.y)) if data.weights is None else data.weights
         cells = np.bincount(data.group * 2 + data.y, weights=weights, minlength=2 * len(self.groups_))
         labels = [str(label) for label in self.classes_]
         notion = get_notion("disparate_mistreatment")
-        _inputs.check_groups(cells.reshape(-1, 2), self.groups_, labels, notion, "training data")
+        _inputs.check_groups(cells.astype(np.float64).reshape(-1, 2), self.groups_, labels, notion, "training data")
         self._design = Design.fit(data.X, self.categorical_features, data.weights)
         total = float(weights.sum())
         return Rows(self._design.encode(data.X), data.y, data.group, weights / total, total)

@@ -213,5 +213,6 @@ class _Search:
     def objective(self, w: Floats) -> float:
         """Accuracy − D.M. of the classifier w on the training data."""
         predicted = self._rows.X @ w > 0
-        counts = np.bincount(self._cell + predicted, weights=self._rows.weights, minlength=8).reshape(2, 2, 2)
-        return float(1.0 - error_rate(counts) - self._notion.violation(counts))
+        counts = np.bincount(self._cell + predicted, weights=self._rows.weights, minlength=8).astype(np.float64)
+        counts = counts.reshape(2, 2, 2)
+        return 1.0 - float(error_rate(counts)) - float(self._notion.violation(counts))

@@ -181,7 +181,7 @@ class ZafarClassifier(LinearBaseline):
             cp, dccp = import_module("cvxpy"), import_module("dccp").dccp
         except ImportError as error:
             raise ImportError(
-                f'solver="dccp" needs cvxpy and dccp ({error}): use pip install "parityboost[baselines]" or solver="ccp"'
+                f'solver="dccp" needs cvxpy and dccp ({error}): pip install "parityboost[baselines]"'
             ) from error
 
         covariances = Covariances(rows)
