@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import _kernels
 from .._binning import Binner, Codes, Floats
@@ -41,17 +42,26 @@ class Smote:
         How often each of these rows is to be chosen, relative to the others.
     k_neighbors : int
         Number of neighbours; all others if there are fewer.
+    n_threads : int
+        How many threads may look for them.
     """
 
     def __init__(
-        self, binner: Binner, sources: list[Source], rows: NDArray[Any], weights: Floats | None, k_neighbors: int
+        self,
+        binner: Binner,
+        sources: list[Source],
+        rows: NDArray[Any],
+        weights: Floats | None,
+        k_neighbors: int,
+        n_threads: int = 1,
     ) -> None:
         self.binner = binner
         self.points = read_points(binner, sources, rows)
         self._share = None if weights is None else weights / weights.sum()
         search = NearestNeighbors(n_neighbors=min(k_neighbors, len(rows) - 1), algorithm="brute")
-        # Without an argument no point is its own neighbour.
-        self.neighbours = search.fit(self.points.matrix()).kneighbors(return_distance=False)
+        with threadpool_limits(n_threads):
+            # Without an argument no point is its own neighbour.
+            self.neighbours = search.fit(self.points.matrix()).kneighbors(return_distance=False)
         self._majority = _majority(self.points.codes, self.neighbours)
 
     def draw(self, n_points: int, rng: np.random.RandomState) -> Synthetic:

@@ -6,12 +6,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import _inputs, _rates
 from .._binning import Binner
@@ -216,8 +217,9 @@ class FAEClassifier(Boundaries):
         cluster = np.zeros(len(cell), dtype=np.intp)
         for k in np.flatnonzero(sizes > max(sizes.min(), self.n_clusters)):
             rows = np.flatnonzero(cell == k)
-            kmeans = MiniBatchKMeans(self.n_clusters, n_init=1, random_state=rng)
-            cluster[rows] = kmeans.fit_predict(read_points(binner, sources, rows).matrix())
+            points = read_points(binner, sources, rows).matrix()
+            with threadpool_limits(effective_n_jobs(self.n_jobs)):
+                cluster[rows] = MiniBatchKMeans(self.n_clusters, n_init=1, random_state=rng).fit_predict(points)
         return cluster
 
     def _check_cells(self, sizes: NDArray[np.intp]) -> None:
