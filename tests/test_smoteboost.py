@@ -141,9 +141,9 @@ def test_constant_and_empty_columns_are_no_distance():
 # --- Boosting -------------------------------------------------------------------------------------
 
 
-def naive(smote, synthetic, columns, categorical, y, n_synthetic, n_rounds, keep, update):
-    """SMOTEBoost row by row, on codes: the α of each round."""
-    alphas = []
+def naive(synthetic, columns, categorical, y, n_synthetic, n_rounds, keep, update):
+    """SMOTEBoost row by row, on codes: the α of each round, and how many of them were of a learner turned around."""
+    alphas, n_flipped = [], 0
     rows, labels, D = columns, y, np.full(len(y), 1 / len(y))
     for j in range(n_rounds):
         new = [x[j * n_synthetic : (j + 1) * n_synthetic] for x in synthetic]
@@ -155,19 +155,23 @@ def naive(smote, synthetic, columns, categorical, y, n_synthetic, n_rounds, keep
         if keep:
             rows, labels, D = seen, seen_labels, seen_D
         wrong = h.vote(rows) != np.where(labels == 1, 1, -1)
+        flipped = not keep and D[wrong].sum() > 0.5
+        wrong ^= flipped
         alpha = reference.half_log(1 - D[wrong].sum(), D[wrong].sum())
-        if alpha <= 0:
-            break
+        if alpha <= 0:  # of no weight, and nothing changes
+            continue
         confidence = h.confidence(rows) if update == "confidence" else np.ones(len(labels))
+        confidence = 1 - confidence if flipped and update == "confidence" else confidence
+        n_flipped += flipped
         D = D * np.where(wrong, np.exp(2 * alpha * confidence), 1.0)
         D /= D.sum()
         alphas.append(alpha)
-    return alphas
+    return alphas, n_flipped
 
 
 @pytest.mark.parametrize("update", ["discrete", "confidence"])
-@pytest.mark.parametrize("keep", [False, True])
-def test_rounds_are_those_of_a_naive_smoteboost(keep, update):
+@pytest.mark.parametrize("keep, n_synthetic", [(False, 4), (False, 20), (True, 4)])
+def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
     X, y = rare_positives(120)
     X = X[["skill", "job"]]
     binner, sources = make_binner(X)
@@ -184,7 +188,7 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, update):
             team,
             smote=smote,
             minority=1,
-            n_synthetic=4,
+            n_synthetic=n_synthetic,
             n_rounds=8,
             keep=keep,
             rng=np.random.RandomState(0),
@@ -193,9 +197,20 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, update):
         synthetic = [[np.nan if c == 0 else float(c) for c in column] for column in learner.synthetic_codes]
         learner.start(starting_weights(train, None))
         boosted = boost(learner, Settings(NoNotion(), n_estimators=8, update=update, choose_theta=False))
-    alphas = naive(smote, synthetic, columns, [False, True], train.y, 4, 8, keep, update)
+    alphas, n_flipped = naive(synthetic, columns, [False, True], train.y, n_synthetic, 8, keep, update)
     assert len(alphas) > 3
+    assert n_flipped == (1 if n_synthetic == 20 and update == "discrete" else 0)
     np.testing.assert_allclose(boosted.alphas, alphas, rtol=1e-9)
+
+
+def test_rounds_at_chance_have_no_weight():
+    X = pd.DataFrame({"x": np.ones(50)})
+    # Synthetic instances tip the only leaf to the rarer class; turned around it is right, and then at chance for good.
+    model = SMOTEBoostClassifier(6, n_synthetic=30, random_state=0).fit(X, np.arange(50) % 5 == 0)
+    assert model.n_estimators_ == 1
+    assert not model.predict(X).any()
+    with pytest.raises(ValueError, match="no better than chance"):
+        SMOTEBoostClassifier(6, n_synthetic=30, random_state=0).fit(X, np.arange(50) % 2)
 
 
 def test_weights_are_rescaled_before_they_overflow(monkeypatch):

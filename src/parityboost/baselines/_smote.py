@@ -18,6 +18,9 @@ from .._sources import NumberSource, Source
 from .._threads import Team
 from ._points import Points, read_points
 
+# A learner's weight is zero if its error is this close to one half.
+AT_CHANCE = 1e-10
+
 
 class Synthetic(NamedTuple):
     """Synthetic points and the real ones they lie between."""
@@ -155,16 +158,22 @@ class SmoteLearner(StumpLearner):
         self._synthetic_gains = np.zeros(n_points)
         self._n_gained = np.zeros(1, dtype=np.int64)
         self._synthetic_sum = np.zeros((1, 2))
-        self._feature = 0
 
     def fit(self) -> StumpHypothesis:
+        while self._n_drawn < len(self.synthetic_weights):
+            self._hypothesis = self._fit_round()
+            if self._keep or abs(self._hypothesis.error - 0.5) > AT_CHANCE:
+                return self._hypothesis
+            # Its weight is zero and so no other changes: on to the next round with new instances.
+        self._hypothesis.error = 0.5  # all rounds are used up
+        return self._hypothesis
+
+    def _fit_round(self) -> StumpHypothesis:
         first, last = self._n_drawn, self._n_drawn + self._n_synthetic
+        self._n_drawn = last
         # Each weighs as much as a training instance does on average, 1/n under a D that sums to one.
         weight = self.total / (self._n_real + (first if self._keep else 0))
-        self._n_drawn = last
-        hypothesis = self._fit_keeping(first, last, weight) if self._keep else self._fit_once(first, last, weight)
-        self._feature = hypothesis.stump.feature
-        return hypothesis
+        return self._fit_keeping(first, last, weight) if self._keep else self._fit_once(first, last, weight)
 
     def _fit_keeping(self, first: int, last: int, weight: float) -> StumpHypothesis:
         """New synthetic rows become rows like any other: they count in the error and are reweighted."""
@@ -201,6 +210,15 @@ class SmoteLearner(StumpLearner):
         says_positive = np.where(left, stump.left_vote, stump.right_vote) > 0
         negative, positive = real[stump.feature]
         hypothesis.error = float(negative[says_positive].sum() + positive[~says_positive].sum()) / total
+        if hypothesis.error > 0.5:
+            # The published algorithm does not stop here: log(1/β) is negative, which is a vote for the other class.
+            hypothesis.stump = stump._replace(
+                left_vote=-stump.left_vote,
+                right_vote=-stump.right_vote,
+                left_confidence=1.0 - stump.left_confidence,
+                right_confidence=1.0 - stump.right_confidence,
+            )
+            hypothesis.error = 1.0 - hypothesis.error
         return hypothesis
 
     def _add(self, codes: Codes, rows: Any, gains: Floats, n_rows: Any, blocks: Any, n_groups: int) -> None:
@@ -217,7 +235,7 @@ class SmoteLearner(StumpLearner):
         super().boost(column, left, boosts)  # the total is now that of the real rows
         if self._keep:
             _kernels.boost_mistakes(
-                self.synthetic_codes[self._feature],
+                self.synthetic_codes[self._hypothesis.stump.feature],
                 left,
                 boosts,
                 self.synthetic_weights,

@@ -68,7 +68,7 @@ class AdaBoostSDBClassifier(Boundaries):
     >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
     >>> model.protected_
     'Female'
-    >>> model.thresholds_[0] < model.thresholds_[1] == 0
+    >>> bool(model.thresholds_[0] < model.thresholds_[1] == 0)
     True
     """
 

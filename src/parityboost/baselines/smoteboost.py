@@ -30,10 +30,11 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     fairness: ``sensitive_features`` changes nothing but adds the groups to the measures in ``history_``.
 
     As published, the synthetic instances are discarded after the round, and the learner's weight α comes from its error
-    on the training data. With ``keep_synthetic`` they stay, count in the error and are reweighted like all others, as
-    in the widespread Python implementation: T·N of them in the end, which is a much stronger treatment. It is the one
-    that gives the figures of the AdaFair paper; as published, a hundred instances among thousands change next to
-    nothing, and where they tip the choice of a stump that is hardly better than chance, training ends early.
+    on the training data: a stump worse than chance there votes for the other class, and one that is exactly at chance
+    has no weight and is left out of ``estimators_``. With ``keep_synthetic`` they stay, count in the error and are
+    reweighted like all others, as in the widespread Python implementation: T·N of them in the end, which is a much
+    stronger treatment. It is the one that gives the figures of the AdaFair paper; as published, a hundred instances
+    among thousands change next to nothing.
 
     Parameters
     ----------
@@ -76,8 +77,8 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     >>> from parityboost.datasets import load_adult
     >>> X, y = load_adult(return_X_y=True)
     >>> model = SMOTEBoostClassifier(n_estimators=20, random_state=0).fit(X[:2000], y[:2000])
-    >>> model.theta_
-    20
+    >>> model.minority_class_
+    1
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -138,12 +139,12 @@ class SMOTEBoostClassifier(AdaFairClassifier):
 
         per_class = train.totals.sum(axis=0)
         minority = int(per_class[1] <= per_class[0])
-        self.minority_class_ = self.classes_[minority]
+        self.minority_class_ = self.classes_.tolist()[minority]
         theirs = train.y == minority
         if theirs.sum() < 2:
             raise ValueError(
                 f"SMOTE needs two instances of the rarer class to draw others between them: class "
-                f"{self.classes_.tolist()[minority]!r} has only one"
+                f"{self.minority_class_!r} has only one"
             )
         weights = train.sample_weight[theirs] if len(train.sample_weight) else None
         smote = Smote(binner, sources, train.rows[theirs], weights, self.k_neighbors, team.n_threads)
