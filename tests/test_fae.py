@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from conftest import make_people
+from parityboost.baselines import AdaBoostClassifier
 from parityboost.baselines.fae import FAEClassifier, draw_bags, equalise_tpr, number_of_bags
 from parityboost.datasets import make_biased_classification
 from parityboost.metrics import balanced_error_rate, equal_opportunity_difference, group_table
@@ -14,6 +16,13 @@ def fitted(people, **options):
     X, y, group = people
     options = {"n_estimators": 10, "random_state": 0} | options
     return FAEClassifier(**options).fit(X, y, sensitive_features=group)
+
+
+def balanced_people():
+    """As many people of either class in either group."""
+    X, y, group = make_people(400)
+    rows = np.concatenate([np.flatnonzero((y == label) & (group == name))[:50] for label in (0, 1) for name in "ab"])
+    return X.iloc[rows], y[rows], group[rows]
 
 
 def cells_and_clusters():
@@ -92,25 +101,36 @@ def test_the_number_of_bags_is_chosen_on_twice_the_discrimination_plus_error(peo
     model = fitted(people)
     half = model.n_bags_ // 2
     assert np.isnan(model.objectives_[:half]).all()
-    assert half < len(model.models_) <= model.n_bags_
-    assert np.nanargmin(model.objectives_) == len(model.models_) - 1
+    assert half < model.n_bags_used_ <= model.n_bags_
+    assert np.nanargmin(model.objectives_) == model.n_bags_used_ - 1
     predicted = model.predict(X, sensitive_features=group)
     tpr = group_table(y, predicted, sensitive_features=group)["tpr"]
     expected = 2 * abs(tpr["a"] - tpr["b"]) + balanced_error_rate(y, predicted)
     assert np.nanmin(model.objectives_) == pytest.approx(expected)
 
 
-def test_votes_are_averaged(people):
-    X, _, group = people
-    model = fitted(people)
-    mean = np.mean([part.predict_proba(X)[:, 1] for part in model.models_], axis=0)
+def test_a_bags_vote_is_that_of_an_adaboost():
+    X, y, group = balanced_people()
+    model = fitted((X, y, group), n_bags=1)
     boundary = model.thresholds_[(group == "b").astype(int)]
-    np.testing.assert_allclose(model.decision_function(X, sensitive_features=group), mean - boundary)
+    votes = model.decision_function(X, sensitive_features=group) + boundary
+    adaboost = AdaBoostClassifier(10).fit(X, y)
+    np.testing.assert_allclose(votes, adaboost.predict_proba(X)[:, 1], rtol=1e-9)
+
+
+def test_votes_are_averaged():
+    people = balanced_people()
+    # All bags hold all rows, so that their mean is what any of them says.
+    one, four = fitted(people, n_bags=1), fitted(people)
+    assert four.n_bags_ == 4
+    X, _, group = people
+    expected = one.decision_function(X, sensitive_features=group)
+    np.testing.assert_allclose(four.decision_function(X, sensitive_features=group), expected, atol=1e-9)
 
 
 def test_a_given_number_of_bags(people):
     model = fitted(people, n_bags=1)
-    assert model.n_bags_ == len(model.models_) == 1
+    assert model.n_bags_ == model.n_bags_used_ == 1
 
 
 def test_few_rows_and_equal_rows_need_no_clusters():

@@ -8,21 +8,22 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import _fit_context
 from sklearn.cluster import MiniBatchKMeans
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import _inputs, _rates
-from .._binning import Binner
+from .._binning import Binner, Codes
 from .._codes import MAX_BINS
-from .._sources import find_categorical, read_sources
+from .._sources import Source, find_categorical, read_sources
 from .._threads import Team
+from ..notions import NoNotion
 from ._base import Data
 from ._boundary import Boundaries, match_rate
 from ._points import read_points
-from .adaboost import AdaBoostClassifier
 
 Floats = NDArray[np.float64]
 
@@ -64,10 +65,10 @@ class FAEClassifier(Boundaries):
     ----------
     classes_, groups_, n_features_in_, feature_names_in_ :
         As in :class:`parityboost.AdaFairClassifier`.
-    models_ : list of AdaBoostClassifier
-        The AdaBoosts of the bags that are used; their classes are 0 and 1.
     n_bags_ : int
         Number of bags that were trained.
+    n_bags_used_ : int
+        Number of bags whose votes are averaged.
     thresholds_ : ndarray of shape (2,)
         The boundary of each group on the averaged vote, 0.5 where it is not shifted.
     objectives_ : ndarray of shape (n_bags_,)
@@ -75,7 +76,8 @@ class FAEClassifier(Boundaries):
 
     Notes
     -----
-    The vote of an AdaBoost is its ``predict_proba``, as in the authors' code. The error in the objective is the
+    The AdaBoosts are those of :class:`AdaBoostClassifier`, on bins of the whole training data that they share. The vote
+    of an AdaBoost is its ``predict_proba``, as in the authors' code. The error in the objective is the
     balanced one, and fewer than half of the bags are not considered: the authors' code again. They choose the number
     of clusters by a validity index; the bags follow the clusters' proportions whatever their number, so it is fixed
     here. Distances are those of :class:`SMOTEBoostClassifier`.
@@ -91,7 +93,7 @@ class FAEClassifier(Boundaries):
     >>> adult = load_adult()
     >>> model = FAEClassifier(n_estimators=10, random_state=0)
     >>> model = model.fit(adult.data[:4000], adult.target[:4000], sensitive_features=adult.sensitive[:4000])
-    >>> bool(model.n_bags_ / 2 < len(model.models_) <= model.n_bags_)
+    >>> model.n_bags_ // 2 < model.n_bags_used_ <= model.n_bags_
     True
     """
 
@@ -152,31 +154,41 @@ class FAEClassifier(Boundaries):
         -------
         self
         """
+        # numba is imported by these; not before it is needed.
+        from .._boosting import Settings, boost, starting_weights
+        from .._learners import StumpLearner
+        from .._samples import Sample
+
         data = self._read_fit(X, y, sensitive_features, sample_weight)
         cell = _inputs.cells(data.y, data.group, 2)
         sizes = np.bincount(cell, minlength=4)
         self._check_cells(sizes)
         rng = check_random_state(self.random_state)
+        sources = read_sources(data.X)
+        categorical = find_categorical(data.X, sources, self.categorical_features)
+        with Team(effective_n_jobs(self.n_jobs)) as team:
+            binner = Binner.fit(sources, slice(None), data.weights, self.max_bins, categorical, team)
+            codes = binner.encode(sources, slice(None), team)
         self.n_bags_ = number_of_bags(sizes) if self.n_bags is None else self.n_bags
-        bags = draw_bags(cell, self._clusters(data.X, cell, rng), self.n_bags_, rng)
+        bags = draw_bags(cell, self._clusters(binner, sources, cell, rng), self.n_bags_, rng)
+        settings = Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
 
-        def train(rows: NDArray[np.intp]) -> tuple[AdaBoostClassifier, Floats]:
-            model = AdaBoostClassifier(
-                self.n_estimators,
-                update=self.update,
-                criterion=self.criterion,
-                max_bins=self.max_bins,
-                categorical_features=self.categorical_features,
-                n_jobs=1,
-            )
-            weights = None if data.weights is None else data.weights[rows]
-            model.fit(_safe_indexing(data.X, rows), data.y[rows], sample_weight=weights)
-            return model, model.predict_proba(data.X)[:, 1]
+        def train(rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
+            """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""
+            with Team(1) as team:
+                bag = Sample(data.y[rows], 1, None if data.weights is None else data.weights[rows], rows, team)
+                learner = StumpLearner(binner, sources, bag, sources, bag, self.criterion, team)
+                learner.start(starting_weights(learner.train, None))
+                boosted = boost(learner, settings)
+            ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
+            tables = ensemble.tables(boosted.theta)
+            return tables, _votes(codes, tables)
 
         # The kernels release the GIL: threads share the data and need no copies.
         trained = Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(train)(rows) for rows in bags)
-        n_used = self._choose(data, [votes for _, votes in trained])
-        self.models_ = [model for model, _ in trained[:n_used]]
+        self.n_bags_used_ = self._choose(data, [votes for _, votes in trained])
+        self._binner = binner
+        self._tables = [tables for tables, _ in trained[: self.n_bags_used_]]
         return self
 
     def _choose(self, data: Data, votes: list[Floats]) -> int:
@@ -202,17 +214,19 @@ class FAEClassifier(Boundaries):
         return chosen + 1
 
     def _scores(self, X: Any) -> Floats:
-        total = np.zeros(len(X))
-        for model in self.models_:  # one after the other, as in training: the sums are the same to the last bit
-            total += model.predict_proba(X)[:, 1]
-        return total / len(self.models_)
-
-    def _clusters(self, X: Any, cell: NDArray[Any], rng: np.random.RandomState) -> NDArray[np.intp]:
-        """The cluster of each row, within its cell. The smallest cell needs none: it is taken whole."""
         sources = read_sources(X)
-        categorical = find_categorical(X, sources, self.categorical_features)
-        with Team(1) as team:
-            binner = Binner.fit(sources, slice(None), None, self.max_bins, categorical, team)
+        self._binner.check(sources)
+        with Team(effective_n_jobs(self.n_jobs)) as team:
+            codes = self._binner.encode(sources, slice(None), team)
+        total = np.zeros(len(X))
+        for tables in self._tables:  # one after the other, as in training: the sums are the same to the last bit
+            total += _votes(codes, tables)
+        return total / len(self._tables)
+
+    def _clusters(
+        self, binner: Binner, sources: list[Source], cell: NDArray[Any], rng: np.random.RandomState
+    ) -> NDArray[np.intp]:
+        """The cluster of each row, within its cell. The smallest cell needs none: it is taken whole."""
         sizes = np.bincount(cell, minlength=4)
         cluster = np.zeros(len(cell), dtype=np.intp)
         for k in np.flatnonzero(sizes > max(sizes.min(), self.n_clusters)):
@@ -228,6 +242,18 @@ class FAEClassifier(Boundaries):
                 f"training data: group {_inputs.group_name(self.groups_[k % 2])!r} has no example of class "
                 f"{self.classes_.tolist()[k // 2]!r}: FAE needs all four"
             )
+
+
+def _votes(codes: Codes, tables: Floats) -> Floats:
+    """What an AdaBoost's ``predict_proba`` says, from its table per column."""
+    from .._kernels import add_steps
+
+    margin = np.zeros(codes.shape[1])
+    for column, table in zip(codes, tables, strict=True):
+        if table.any():
+            add_steps(column, table, margin)
+    votes: Floats = expit(2.0 * margin)
+    return votes
 
 
 def number_of_bags(sizes: NDArray[Any]) -> int:
