@@ -3,9 +3,11 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.model_selection import cross_validate
 
 from parityboost.baselines._boundary import match_rate
 from parityboost.baselines.sdb import AdaBoostSDBClassifier
@@ -119,6 +121,15 @@ def test_predict_needs_the_group(people):
         model.predict(X, sensitive_features=np.where(group == "a", "a", "c"))
     predicted = model.predict(X, sensitive_features=group)
     assert model.score(X, y, sensitive_features=group) == (predicted == y).mean()
+
+
+def test_groups_are_routed_through_cross_validation(people):
+    X, y, group = people
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = AdaBoostSDBClassifier(5, random_state=0)
+        model.set_fit_request(sensitive_features=True).set_score_request(sensitive_features=True)
+        scores = cross_validate(model, X, y, params={"sensitive_features": group}, cv=3, error_score="raise")
+        assert (scores["test_score"] > 0.6).all()
 
 
 def test_labels_come_back_as_they_were_given(people):
