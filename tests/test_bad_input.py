@@ -179,7 +179,7 @@ def test_a_validation_set_of_the_wrong_form(people):
         fit(people, validation=(X,))
     with pytest.raises(ValueError, match="validation labels hold 5"):
         fit(people, validation=(X, np.full(300, 5), group))
-    with pytest.raises(ValueError, match="group 'c' of the validation data does not occur"):
+    with pytest.raises(ValueError, match="group 'c' does not occur"):
         fit(people, validation=(X, y, ["c"] * 300))
     with pytest.raises(ValueError, match="feature names should match"):
         fit(people, validation=(X.rename(columns={"job": "work"}), y, group))

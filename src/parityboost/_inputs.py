@@ -130,7 +130,7 @@ def read_groups(
     position_of = {name: i for i, name in enumerate(groups.tolist())}
     unknown = [name for name in names if name not in position_of]
     if unknown:
-        raise ValueError(f"group {group_name(unknown[0])!r} of the validation data does not occur in the training data")
+        raise ValueError(f"group {group_name(unknown[0])!r} does not occur in the training data")
     return np.array([position_of[name] for name in names], dtype=np.intp)[codes], groups
 
 

@@ -21,12 +21,14 @@ from . import _inputs
 from ._binning import Binner
 from ._codes import MAX_BINS
 from ._ensemble import on_grid
-from ._sources import column_names, find_categorical, read_sources
+from ._sources import Source, column_names, find_categorical, read_sources
 from ._threads import Team
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
     from ._boosting import Round, Settings
+    from ._learners import StumpLearner
+    from ._samples import Sample
 
 Floats = NDArray[np.float64]
 
@@ -231,7 +233,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         """
         # numba is imported by these; not before it is needed.
         from ._boosting import boost, history, starting_weights
-        from ._learners import EstimatorLearner, StumpLearner
+        from ._learners import EstimatorLearner
         from ._samples import Sample
 
         X = self._read_table(X, reset=True)
@@ -283,7 +285,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
                 categorical = find_categorical(X, sources, self.categorical_features)
                 binner = Binner.fit(sources, rows[train_at], train_weights, self.max_bins, categorical, team)
                 scored_sources = sources if validation is None else read_sources(X_scored)
-                learner = StumpLearner(binner, sources, train, scored_sources, scored, self.criterion, team)
+                learner = self._stump_learner(binner, sources, train, scored_sources, scored, team, rng)
             else:
                 if not has_fit_parameter(self.estimator, "sample_weight"):
                     raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
@@ -309,6 +311,21 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             learner.scored is not learner.train,
         )
         return self
+
+    def _stump_learner(
+        self,
+        binner: Binner,
+        sources: list[Source],
+        train: Sample,
+        scored_sources: list[Source],
+        scored: Sample,
+        team: Team,
+        rng: np.random.RandomState,
+    ) -> StumpLearner:
+        """The native weak learner; SMOTEBoost has one of its own."""
+        from ._learners import StumpLearner
+
+        return StumpLearner(binner, sources, train, scored_sources, scored, self.criterion, team)
 
     def _settings(self) -> Settings:
         from ._boosting import Settings

@@ -1,0 +1,258 @@
+"""SMOTE and, for categories, SMOTE-NC (Chawla et al. 2002), on AdaFair's bins; the weak learner of SMOTEBoost."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from .. import _kernels
+from .._binning import Binner, Codes, Floats
+from .._codes import X_BINNED_DTYPE
+from .._learners import LARGE, StumpHypothesis, StumpLearner
+from .._samples import Sample
+from .._sources import NumberSource, Source
+from .._threads import Team
+from ._points import Points, read_points
+
+# A learner's weight is zero if its error is this close to one half.
+AT_CHANCE = 1e-10
+
+
+class Synthetic(NamedTuple):
+    """Synthetic points and the real ones they lie between."""
+
+    points: Points
+    base: NDArray[np.intp]
+    neighbour: NDArray[np.intp]
+
+
+class Smote:
+    """Draws points between those of one class and their neighbours, which are found once.
+
+    Parameters
+    ----------
+    binner : Binner
+        Turns the synthetic points into codes.
+    sources : list of Source
+        The columns of X.
+    rows : ndarray
+        Which rows of X are of the class.
+    weights : ndarray or None
+        How often each of these rows is to be chosen, relative to the others.
+    k_neighbors : int
+        Number of neighbours; all others if there are fewer.
+    n_threads : int
+        How many threads may look for them.
+    """
+
+    def __init__(
+        self,
+        binner: Binner,
+        sources: list[Source],
+        rows: NDArray[Any],
+        weights: Floats | None,
+        k_neighbors: int,
+        n_threads: int = 1,
+    ) -> None:
+        self.binner = binner
+        self.points = read_points(binner, sources, rows)
+        self._share = None if weights is None else weights / weights.sum()
+        search = NearestNeighbors(n_neighbors=min(k_neighbors, len(rows) - 1), algorithm="brute")
+        with threadpool_limits(n_threads):
+            # Without an argument no point is its own neighbour.
+            self.neighbours = search.fit(self.points.matrix()).kneighbors(return_distance=False)
+        self._majority = _majority(self.points.codes, self.neighbours)
+
+    def draw(self, n_points: int, rng: np.random.RandomState) -> Synthetic:
+        """New points: numbers on the line to one of the neighbours, categories by majority of all of them."""
+        n_real, k = self.neighbours.shape
+        base = rng.choice(n_real, n_points, p=self._share)
+        neighbour = self.neighbours[base, rng.randint(k, size=n_points)]
+        ours, theirs = self.points.numbers[base], self.points.numbers[neighbour]
+        gap = rng.random_sample((n_points, 1))
+        numbers = (1.0 - gap) * ours + gap * theirs
+        # Nothing lies between a number and a missing one: keep the point's own.
+        numbers = np.where(np.isnan(numbers), ours, numbers)
+        return Synthetic(Points(numbers, self._majority[base]), base, neighbour)
+
+    def encode(self, points: Points) -> Codes:
+        """Codes as the weak learner wants them, one row of the result per column of X."""
+        codes = np.empty((len(self.binner.columns), len(points.numbers)), dtype=X_BINNED_DTYPE)
+        numeric = categorical = 0
+        for j, column in enumerate(self.binner.columns):
+            if column.categorical:
+                codes[j] = points.codes[:, categorical]
+                categorical += 1
+            else:
+                codes[j] = column.encode(NumberSource(column.name, points.numbers[:, numeric]), slice(None))
+                numeric += 1
+        return codes
+
+
+def _majority(codes: Codes, neighbours: NDArray[np.intp]) -> Codes:
+    """The most frequent code among each point's neighbours, of equals that of the nearest."""
+    majority = np.empty_like(codes)
+    for j, column in enumerate(codes.T):
+        theirs = column[neighbours]
+        votes = (theirs[:, :, None] == theirs[:, None, :]).sum(axis=2)
+        majority[:, j] = np.take_along_axis(theirs, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return majority
+
+
+class SmoteLearner(StumpLearner):
+    """The native stump, trained on the real rows and on synthetic ones that each round adds.
+
+    What SMOTE draws does not depend on the boosting, so the points of all rounds are drawn and encoded at once. The
+    histograms hold the real rows and, where they are kept, the synthetic rows so far.
+
+    Parameters
+    ----------
+    binner, sources, train, scored_sources, scored, criterion, team :
+        As in :class:`StumpLearner`.
+    smote : Smote
+        Draws instances of the minority class.
+    minority : int
+        0 or 1, the class they are of.
+    n_synthetic : int
+        Number of them per round.
+    n_rounds : int
+        Largest number of rounds.
+    keep : bool
+        Whether they stay for the later rounds.
+    rng : RandomState
+        For the draws.
+    """
+
+    def __init__(
+        self,
+        binner: Binner,
+        sources: list[Source],
+        train: Sample,
+        scored_sources: list[Source],
+        scored: Sample,
+        criterion: str,
+        team: Team,
+        *,
+        smote: Smote,
+        minority: int,
+        n_synthetic: int,
+        n_rounds: int,
+        keep: bool,
+        rng: np.random.RandomState,
+    ) -> None:
+        super().__init__(binner, sources, train, scored_sources, scored, criterion, team)
+        n_points = n_synthetic * n_rounds
+        self._keep = keep
+        self._n_synthetic = n_synthetic
+        self._n_real = len(train)  # before equal rows were merged
+        self._n_drawn = 0
+        self.synthetic_codes = smote.encode(smote.draw(n_points, rng).points)
+        self.synthetic_weights = np.zeros(n_points)
+        # The synthetic rows so far as a block of their own, the way the kernels want it, and what they gained.
+        self._block = np.array([[minority * train.n_groups, 0, 0]])
+        self._synthetic_rows = np.zeros(n_points, dtype=np.int32)
+        self._synthetic_gains = np.zeros(n_points)
+        self._n_gained = np.zeros(1, dtype=np.int64)
+        self._synthetic_sum = np.zeros((1, 2))
+
+    def fit(self) -> StumpHypothesis:
+        while self._n_drawn < len(self.synthetic_weights):
+            self._hypothesis = self._fit_round()
+            if self._keep or abs(self._hypothesis.error - 0.5) > AT_CHANCE:
+                return self._hypothesis
+            # Its weight is zero and so no other changes: on to the next round with new instances.
+        self._hypothesis.error = 0.5  # all rounds are used up
+        return self._hypothesis
+
+    def _fit_round(self) -> StumpHypothesis:
+        first, last = self._n_drawn, self._n_drawn + self._n_synthetic
+        self._n_drawn = last
+        # Each weighs as much as a training instance does on average, 1/n under a D that sums to one.
+        weight = self.total / (self._n_real + (first if self._keep else 0))
+        return self._fit_keeping(first, last, weight) if self._keep else self._fit_once(first, last, weight)
+
+    def _fit_keeping(self, first: int, last: int, weight: float) -> StumpHypothesis:
+        """New synthetic rows become rows like any other: they count in the error and are reweighted."""
+        new = slice(int(self._n_gained[0]), int(self._n_gained[0]) + last - first)  # behind those that gained
+        self._synthetic_rows[new] = np.arange(first, last)
+        self._synthetic_gains[new] = self.synthetic_weights[first:last] = weight
+        self._n_gained[0] = new.stop
+        self._block[0, 2] = last
+        self._add(
+            self.synthetic_codes,
+            self._synthetic_rows,
+            self._synthetic_gains,
+            self._n_gained,
+            self._block,
+            self.train.n_groups,
+        )
+        self._synthetic_sum[0, 0] += weight * (last - first)
+        self.total += weight * (last - first)
+        return super().fit()
+
+    def _fit_once(self, first: int, last: int, weight: float) -> StumpHypothesis:
+        """Synthetic rows are there for the choice of the stump only; its error is that on the real rows."""
+        self._add(self.codes, self._rows, self._gains, self._n_rows, self.train.blocks, self.train.n_groups)
+        self._n_rows = np.zeros_like(self._n_rows)  # nothing left for the parent to add
+        real, total = self._histograms.copy(), self.total
+        rows, weights = np.arange(last - first, dtype=np.int32), np.full(last - first, weight)
+        block, n_rows = np.array([[self._block[0, 0], 0, last - first]]), np.array([last - first])
+        codes = np.ascontiguousarray(self.synthetic_codes[:, first:last])
+        self._add(codes, rows, weights, n_rows, block, self.train.n_groups)
+        self.total += float(weights.sum())
+        hypothesis = super().fit()
+        self._histograms, self.total = real, total
+        stump, left = hypothesis.stump, hypothesis.left.astype(bool)
+        says_positive = np.where(left, stump.left_vote, stump.right_vote) > 0
+        negative, positive = real[stump.feature]
+        hypothesis.error = float(negative[says_positive].sum() + positive[~says_positive].sum()) / total
+        if hypothesis.error > 0.5:
+            # The published algorithm does not stop here: log(1/β) is negative, which is a vote for the other class.
+            hypothesis.stump = stump._replace(
+                left_vote=-stump.left_vote,
+                right_vote=-stump.right_vote,
+                left_confidence=1.0 - stump.left_confidence,
+                right_confidence=1.0 - stump.right_confidence,
+            )
+            hypothesis.error = 1.0 - hypothesis.error
+        return hypothesis
+
+    def _add(self, codes: Codes, rows: Any, gains: Floats, n_rows: Any, blocks: Any, n_groups: int) -> None:
+        self._team.run(
+            lambda first, last: _kernels.add_to_histograms(
+                codes, rows, gains, n_rows, blocks, n_groups, first, last, self._histograms
+            ),
+            len(codes),
+            codes.shape[1],
+        )
+
+    def boost(self, column: Codes, left: NDArray[np.uint8], boosts: Floats) -> float:
+        old = self.total
+        super().boost(column, left, boosts)  # the total is now that of the real rows
+        if self._keep:
+            _kernels.boost_mistakes(
+                self.synthetic_codes[self._hypothesis.stump.feature],
+                left,
+                boosts,
+                self.synthetic_weights,
+                self._block,
+                0,
+                1,
+                self._synthetic_rows,
+                self._synthetic_gains,
+                self._n_gained,
+                self._synthetic_sum,
+            )
+            self.total += float(self._synthetic_sum[0, 0])
+        growth = self.total / old
+        # One round multiplies by 1e10 at most: rescaled at this size, the parent never has to do it for itself.
+        if self.total > LARGE**0.5:
+            real = self.weights, self._gains, self._histograms, self.sums
+            for array in (*real, self.synthetic_weights, self._synthetic_gains, self._synthetic_sum):
+                array /= self.total
+            self.total = 1.0
+        return growth
