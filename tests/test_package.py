@@ -22,7 +22,6 @@ EXTRAS = [
     "jinja2",
     "cvxpy",
     "dccp",
-    "imblearn",
     "pooch",
     "onnx",
     "pyarrow",

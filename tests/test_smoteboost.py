@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 import reference
 from conftest import make_people
+from parityboost import _learners
 from parityboost._binning import Binner
 from parityboost._boosting import Settings, boost, starting_weights
 from parityboost._samples import Sample
@@ -193,7 +194,8 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
             keep=keep,
             rng=np.random.RandomState(0),
         )
-        columns = [[np.nan if c == 0 else float(c) for c in column] for column in learner.codes]
+        codes = binner.encode(sources, train.rows, team)
+        columns = [[np.nan if c == 0 else float(c) for c in column] for column in codes]
         synthetic = [[np.nan if c == 0 else float(c) for c in column] for column in learner.synthetic_codes]
         learner.start(starting_weights(train, None))
         boosted = boost(learner, Settings(NoNotion(), n_estimators=8, update=update, choose_theta=False))
@@ -213,11 +215,12 @@ def test_rounds_at_chance_have_no_weight():
         SMOTEBoostClassifier(6, n_synthetic=30, random_state=0).fit(X, np.arange(50) % 2)
 
 
-def test_weights_are_rescaled_before_they_overflow(monkeypatch):
+@pytest.mark.parametrize("limit", ["LARGE_FACTOR", "LARGE_SUM"])
+def test_making_the_histograms_anew_changes_nothing(monkeypatch, limit):
     X, y = rare_positives(300)
     models = []
-    for large in (_smote.LARGE, 4.0):
-        monkeypatch.setattr(_smote, "LARGE", large)
+    for large in (getattr(_learners, limit), 1.01):
+        monkeypatch.setattr(_learners, limit, large)
         models.append(SMOTEBoostClassifier(30, n_synthetic=5, keep_synthetic=True, random_state=0).fit(X, y))
     np.testing.assert_allclose(models[0].estimator_weights_, models[1].estimator_weights_, rtol=1e-9)
 

@@ -27,14 +27,17 @@ class Data(NamedTuple):
 class Baseline(ClassifierMixin, BaseEstimator):
     """Base class of the methods that AdaFair is compared with.
 
-    A subclass has ``fit(X, y, *, sensitive_features=None, sample_weight=None)`` that starts with :meth:`_read_fit`. If its
-    decision depends on the group, it sets ``_predicts_by_group`` and takes ``sensitive_features`` in ``predict`` as well,
-    read by :meth:`_read_groups_of`.
+    A subclass has ``fit(X, y, *, sensitive_features=None, sample_weight=None)`` that starts with :meth:`_read_fit`. If
+    its decision depends on the group, it sets ``_predicts_by_group`` and takes ``sensitive_features`` in ``predict`` as
+    well, read by :meth:`_read_groups_of`.
     """
 
     _needs_groups: ClassVar[bool] = True
     _two_groups_only: ClassVar[bool] = True
     _predicts_by_group: ClassVar[bool] = False
+
+    classes_: NDArray[Any]
+    groups_: NDArray[Any]
 
     def _read_fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Data:
         """Read and check everything; sets ``classes_``, ``groups_`` and what scikit-learn wants to know about X."""
@@ -55,7 +58,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
     def _read_training_groups(self, sensitive_features: Any, n_rows: int) -> NDArray[np.intp]:
         if sensitive_features is None:
             if self._needs_groups:
-                raise ValueError(f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit")
+                raise ValueError(
+                    f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit"
+                )
             self.groups_ = np.array(["all"], dtype=object)
             return np.zeros(n_rows, dtype=np.intp)
         group, self.groups_ = _inputs.read_groups(sensitive_features, n_rows)

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from .. import _kernels
 from .._binning import Binner, Codes, Floats
 from .._codes import X_BINNED_DTYPE
-from .._learners import LARGE, StumpHypothesis, StumpLearner
+from .._learners import StumpHypothesis, StumpLearner
 from .._samples import Sample
 from .._sources import NumberSource, Source
 from .._threads import Team
@@ -150,11 +150,14 @@ class SmoteLearner(StumpLearner):
         self._n_synthetic = n_synthetic
         self._n_real = len(train)  # before equal rows were merged
         self._n_drawn = 0
+        self.minority = minority
         self.synthetic_codes = smote.encode(smote.draw(n_points, rng).points)
+        self._synthetic_joint = self._bundles.join(self.synthetic_codes)
+        # Relative to the class's scale, as those of the real rows.
         self.synthetic_weights = np.zeros(n_points)
         # The synthetic rows so far as a block of their own, the way the kernels want it, and what they gained.
         self._block = np.array([[minority * train.n_groups, 0, 0]])
-        self._synthetic_rows = np.zeros(n_points, dtype=np.int32)
+        self._synthetic_rows = np.zeros(n_points, dtype=np.uint32)
         self._synthetic_gains = np.zeros(n_points)
         self._n_gained = np.zeros(1, dtype=np.int64)
         self._synthetic_sum = np.zeros((1, 2))
@@ -179,65 +182,59 @@ class SmoteLearner(StumpLearner):
         """New synthetic rows become rows like any other: they count in the error and are reweighted."""
         new = slice(int(self._n_gained[0]), int(self._n_gained[0]) + last - first)  # behind those that gained
         self._synthetic_rows[new] = np.arange(first, last)
-        self._synthetic_gains[new] = self.synthetic_weights[first:last] = weight
+        relative = weight / self.scale[self.minority]
+        self._synthetic_gains[new] = self.synthetic_weights[first:last] = relative
         self._n_gained[0] = new.stop
         self._block[0, 2] = last
-        self._add(
-            self.synthetic_codes,
-            self._synthetic_rows,
-            self._synthetic_gains,
-            self._n_gained,
-            self._block,
-            self.train.n_groups,
-        )
-        self._synthetic_sum[0, 0] += weight * (last - first)
-        self.total += weight * (last - first)
+        self._add(self._synthetic_joint, self._synthetic_rows, self._synthetic_gains, self._n_gained, self._block)
+        self._n_gained[0] = 0
+        self._synthetic_sum[0, 0] += relative * (last - first)
+        self.total = self._sum()
         return super().fit()
 
     def _fit_once(self, first: int, last: int, weight: float) -> StumpHypothesis:
         """Synthetic rows are there for the choice of the stump only; its error is that on the real rows."""
-        self._add(self.codes, self._rows, self._gains, self._n_rows, self.train.blocks, self.train.n_groups)
-        self._n_rows = np.zeros_like(self._n_rows)  # nothing left for the parent to add
+        self._add(self.codes, self._rows, self._gains, self._n_rows, self.train.blocks)
+        self._n_rows[:] = 0  # nothing left for the parent to add
         real, total = self._histograms.copy(), self.total
-        rows, weights = np.arange(last - first, dtype=np.int32), np.full(last - first, weight)
+        rows = np.arange(last - first, dtype=np.uint32)
+        weights = np.full(last - first, weight / self.scale[self.minority])
         block, n_rows = np.array([[self._block[0, 0], 0, last - first]]), np.array([last - first])
-        codes = np.ascontiguousarray(self.synthetic_codes[:, first:last])
-        self._add(codes, rows, weights, n_rows, block, self.train.n_groups)
-        self.total += float(weights.sum())
+        self._add(np.ascontiguousarray(self._synthetic_joint[:, first:last]), rows, weights, n_rows, block)
+        self.total += weight * (last - first)
         hypothesis = super().fit()
-        self._histograms, self.total = real, total
+        self._histograms[:], self.total = real, total
         stump, left = hypothesis.stump, hypothesis.left.astype(bool)
         says_positive = np.where(left, stump.left_vote, stump.right_vote) > 0
-        negative, positive = real[stump.feature]
-        hypothesis.error = float(negative[says_positive].sum() + positive[~says_positive].sum()) / total
-        if hypothesis.error > 0.5:
+        negative, positive = real[self.bundle_of(stump.feature)].sum(axis=1) * self.scale[:, None]
+        error = float(negative[says_positive].sum() + positive[~says_positive].sum()) / total
+        if error > 0.5:
             # The published algorithm does not stop here: log(1/β) is negative, which is a vote for the other class.
-            hypothesis.stump = stump._replace(
+            stump = stump._replace(
                 left_vote=-stump.left_vote,
                 right_vote=-stump.right_vote,
                 left_confidence=1.0 - stump.left_confidence,
                 right_confidence=1.0 - stump.right_confidence,
             )
-            hypothesis.error = 1.0 - hypothesis.error
-        return hypothesis
+            error = 1.0 - error
+        return StumpHypothesis(self, stump, error, hypothesis.left)
 
-    def _add(self, codes: Codes, rows: Any, gains: Floats, n_rows: Any, blocks: Any, n_groups: int) -> None:
+    def _add(self, codes: Codes, rows: Any, gains: Floats, n_rows: Any, blocks: Any) -> None:
         self._team.run(
             lambda first, last: _kernels.add_to_histograms(
-                codes, rows, gains, n_rows, blocks, n_groups, first, last, self._histograms
+                codes, rows, gains, n_rows, blocks, self.train.n_groups, first, last, self._histograms
             ),
             len(codes),
             codes.shape[1],
         )
 
-    def boost(self, column: Codes, left: NDArray[np.uint8], boosts: Floats) -> float:
-        old = self.total
-        super().boost(column, left, boosts)  # the total is now that of the real rows
+    def _change_rows(self, column: Codes, left: NDArray[np.uint8], changes: Floats) -> None:
+        super()._change_rows(column, left, changes)
         if self._keep:
-            _kernels.boost_mistakes(
-                self.synthetic_codes[self._hypothesis.stump.feature],
+            _kernels.change_weights(
+                self._synthetic_joint[self.bundle_of(self._hypothesis.stump.feature)],
                 left,
-                boosts,
+                changes,
                 self.synthetic_weights,
                 self._block,
                 0,
@@ -247,12 +244,15 @@ class SmoteLearner(StumpLearner):
                 self._n_gained,
                 self._synthetic_sum,
             )
-            self.total += float(self._synthetic_sum[0, 0])
-        growth = self.total / old
-        # One round multiplies by 1e10 at most: rescaled at this size, the parent never has to do it for itself.
-        if self.total > LARGE**0.5:
-            real = self.weights, self._gains, self._histograms, self.sums
-            for array in (*real, self.synthetic_weights, self._synthetic_gains, self._synthetic_sum):
-                array /= self.total
-            self.total = 1.0
-        return growth
+
+    def _sum(self) -> float:
+        return super()._sum() + float(self.scale[self.minority] * self._synthetic_sum[0, 0])
+
+    def _fold(self, factors: Floats) -> None:
+        n_drawn = int(self._block[0, 2])
+        self.synthetic_weights *= factors[self.minority]
+        self._synthetic_rows[:n_drawn] = np.arange(n_drawn)
+        self._synthetic_gains[:n_drawn] = self.synthetic_weights[:n_drawn]
+        self._n_gained[0] = n_drawn
+        self._synthetic_sum[0, 0] = self.synthetic_weights[:n_drawn].sum()
+        super()._fold(factors)

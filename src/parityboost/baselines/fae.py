@@ -13,7 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from .. import _inputs, _rates
 from .._binning import Binner, Codes
@@ -88,7 +88,7 @@ class FAEClassifier(Boundaries):
 
     Examples
     --------
-    >>> from parityboost.baselines.fae import FAEClassifier
+    >>> from parityboost.baselines import FAEClassifier
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
     >>> model = FAEClassifier(n_estimators=10, random_state=0)

@@ -61,7 +61,7 @@ class AdaBoostSDBClassifier(Boundaries):
 
     Examples
     --------
-    >>> from parityboost.baselines.sdb import AdaBoostSDBClassifier
+    >>> from parityboost.baselines import AdaBoostSDBClassifier
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
     >>> model = AdaBoostSDBClassifier(n_estimators=20, random_state=0)

@@ -73,7 +73,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
 
     Examples
     --------
-    >>> from parityboost.baselines.smoteboost import SMOTEBoostClassifier
+    >>> from parityboost.baselines import SMOTEBoostClassifier
     >>> from parityboost.datasets import load_adult
     >>> X, y = load_adult(return_X_y=True)
     >>> model = SMOTEBoostClassifier(n_estimators=20, random_state=0).fit(X[:2000], y[:2000])
