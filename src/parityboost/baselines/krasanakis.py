@@ -46,7 +46,7 @@ def culep_weights(errors: Floats, group: NDArray[np.intp], alpha: Floats, beta: 
     Examples
     --------
     >>> import numpy as np
-    >>> from parityboost.baselines import culep_weights
+    >>> from parityboost.baselines.krasanakis import culep_weights
     >>> errors, group = np.array([0.5, -0.5]), np.array([0, 1])
     >>> culep_weights(errors, group, alpha=np.array([1.0, 1.0]), beta=np.array([2.0, 0.0])).round(3)
     array([2.718, 1.   ])
