@@ -159,7 +159,7 @@ def test_weights_count_like_repeated_rows(people):
     rows = np.repeat(np.arange(len(y)), times)
     weighted = ZafarClassifier(0.01).fit(X, y, sensitive_features=group, sample_weight=times)
     repeated = ZafarClassifier(0.01).fit(X.iloc[rows], y[rows], sensitive_features=group[rows])
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=0.02)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
 
 
 def test_training_twice_gives_the_same_model_and_clone_and_pickle_work(people):

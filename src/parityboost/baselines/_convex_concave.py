@@ -93,7 +93,7 @@ def convex_concave(
     """Minimise the logistic loss subject to |covariance| ≤ bound for false negatives and false positives."""
     covariances = Covariances(rows)
     # Narrow enough not to matter, wide enough to hold a row or two: else the objective is a polygon to L-BFGS.
-    width = float(np.clip(2.0 / len(rows.y), 1e-3, 1e-2))
+    width = float(np.clip(2.0 / rows.n, 1e-3, 1e-2))
     plain = logistic.objective(rows.weights)
     w, multipliers, rho = start, np.zeros(4), RHO
     before = np.inf

@@ -106,7 +106,7 @@ class KrasanakisClassifier(LinearBaseline):
 
     Examples
     --------
-    >>> from parityboost.baselines.krasanakis import KrasanakisClassifier
+    >>> from parityboost.baselines import KrasanakisClassifier
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
     >>> model = KrasanakisClassifier(n_evaluations=20)

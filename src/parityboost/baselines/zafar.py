@@ -82,7 +82,7 @@ class ZafarClassifier(LinearBaseline):
 
     Examples
     --------
-    >>> from parityboost.baselines.zafar import ZafarClassifier
+    >>> from parityboost.baselines import ZafarClassifier
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
     >>> model = ZafarClassifier()
