@@ -27,9 +27,11 @@ from ._logistic import Logistic, Objective
 Floats = NDArray[np.float64]
 
 FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1  # rows of the covariances
-RHO = 100.0  # weight of squared violations: covariances are hundredths
-MAX_MULTIPLIER_STEPS = 10
-STEP_TOLERANCE = 1e-5  # of the whitened gradient
+RHO, RHO_MAX = 100.0, 1e5  # weight of squared violations, at first and at most: covariances are hundredths
+# A step need not be solved to the end: the next one begins where it stopped, with its multipliers.
+MULTIPLIER_UPDATES = 3
+STEP_TOLERANCE = 1e-4  # of the whitened gradient
+STEP_MAX_ITER = 100  # of L-BFGS
 
 
 class Solution(NamedTuple):
@@ -91,21 +93,25 @@ def convex_concave(
     """Minimise the logistic loss subject to |covariance| ≤ bound for false negatives and false positives."""
     covariances = Covariances(rows)
     # Narrow enough not to matter, wide enough to hold a row or two: else the objective is a polygon to L-BFGS.
-    width = float(np.clip(2.0 / len(rows.y), 1e-3, 1e-2))
+    width = float(np.clip(2.0 / rows.n, 1e-3, 1e-2))
     plain = logistic.objective(rows.weights)
-    w, multipliers = start, np.zeros(4)
+    w, multipliers, rho = start, np.zeros(4), RHO
     before = np.inf
     for step in range(1, max_iter + 1):
         wrong_now = (covariances.sign * (rows.X @ w) < 0).astype(np.float64)
-        for _ in range(MAX_MULTIPLIER_STEPS):
-            objective = _lagrangian(logistic, rows, covariances, wrong_now, width, multipliers, bound, tau)
-            w = logistic.minimise(objective, w, tol=STEP_TOLERANCE)
+        last_change = np.inf
+        for _ in range(MULTIPLIER_UPDATES):
+            objective = _lagrangian(logistic, rows, covariances, wrong_now, width, multipliers, rho, bound, tau)
+            w = logistic.minimise(objective, w, tol=STEP_TOLERANCE, max_iter=STEP_MAX_ITER)
             q, _, _ = covariances.convexified(rows.X @ w, wrong_now, width)
-            updated = np.clip(multipliers + RHO * (q - bound), 0.0, tau)
-            change = float(np.abs(updated - multipliers).max()) / RHO
+            updated = np.clip(multipliers + rho * (q - bound), 0.0, tau)
+            change = float(np.abs(updated - multipliers).max()) / rho
             multipliers = updated
             if change < 0.1 * tol:
                 break
+            if change > 0.5 * last_change:  # with a bound of zero, opposite constraints may need large multipliers
+                rho = min(4.0 * rho, RHO_MAX)
+            last_change = change
         loss, _ = plain(w)
         excess = float(np.abs(covariances.values(rows.X @ w)).max()) - bound
         if excess <= tol and abs(before - loss) <= 0.1 * tol:
@@ -122,6 +128,7 @@ def _lagrangian(
     wrong_now: Floats,
     width: float,
     multipliers: Floats,
+    rho: float,
     bound: float,
     tau: float,
 ) -> Objective:
@@ -131,10 +138,10 @@ def _lagrangian(
         margin = rows.X @ w
         loss, by_margin = logistic.loss_by_margin(margin, rows.weights)
         q, convex_slope, concave_slope = covariances.convexified(margin, wrong_now, width)
-        lam = np.clip(multipliers + RHO * (q - bound), 0.0, tau)
+        lam = np.clip(multipliers + rho * (q - bound), 0.0, tau)
         by_margin += lam[covariances.convex_in] * convex_slope + lam[covariances.concave_in] * concave_slope
         value = loss + 0.5 * float(logistic.penalty @ w**2)
-        value += float(lam @ (q - bound) - np.sum((lam - multipliers) ** 2) / (2.0 * RHO))
+        value += float(lam @ (q - bound) - np.sum((lam - multipliers) ** 2) / (2.0 * rho))
         return value, logistic.pull_back(by_margin) + logistic.penalty * w
 
     return value_and_gradient
