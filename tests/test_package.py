@@ -109,7 +109,7 @@ def test_examples_in_docstrings_run(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/baselines.md"])
 def test_python_in_the_pages_runs_and_prints_what_they_show(page, capsys):
     text = (ROOT / page).read_text(encoding="utf8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
