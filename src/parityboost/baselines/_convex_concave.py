@@ -49,7 +49,7 @@ class Covariances:
         share = np.bincount(rows.group, weights=rows.weights, minlength=2)
         self.a = rows.weights * share[1 - rows.group]
         self.sign = np.where(rows.y == 1, 1.0, -1.0)
-        # side[i] is the constraint in which row i is on the convex side: C = −Σ₁ a·relu + Σ₀ a·relu with
+        # convex_in[i] is the constraint in which row i is on the convex side: C = −Σ₁ a·relu + Σ₀ a·relu with
         # relu = max(0, −y·d), so group 0 is convex in C ≤ c and group 1 in −C ≤ c.
         kind = np.where(rows.y == 1, FALSE_NEGATIVE, FALSE_POSITIVE)
         self.convex_in = 2 * kind + rows.group

@@ -73,6 +73,15 @@ class ZafarClassifier(LinearBaseline):
     n_iter_ : int
         Steps of the convex-concave procedure; -1 with ``solver="dccp"``, which does not tell.
 
+    Notes
+    -----
+    The covariance takes means over whole groups, not over the positives or negatives of a group, and distances instead
+    of counts. Where the groups differ much in their share of positives, it can be zero while the rates still differ.
+
+    The publication studies models with and without the sensitive attribute among the features. That is decided by the
+    columns of X, and it matters: on Adult without the column ``sex`` hardly any positive predictions remain under a
+    tolerance of zero.
+
     References
     ----------
     M. B. Zafar, I. Valera, M. Gomez Rodriguez, K. P. Gummadi: Fairness Beyond Disparate Treatment & Disparate Impact:
