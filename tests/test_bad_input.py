@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -67,6 +68,14 @@ def test_missing_labels(people, missing):
     y[5] = missing
     with pytest.raises(ValueError, match="1 of 300 labels are missing"):
         fit(people, y=y)
+
+
+def test_missing_values_in_plain_lists_of_text(people):
+    labels = [float("nan"), *("yes" if label else "no" for label in people[1][1:])]
+    with pytest.raises(ValueError, match="1 of 300 labels are missing"):
+        fit(people, y=labels)
+    with pytest.raises(ValueError, match="is missing in 1 of 300 rows"):
+        fit(people, sensitive_features=[float("nan"), *people[2][1:].tolist()])
 
 
 def test_missing_groups_name_the_attribute(people):
@@ -202,6 +211,16 @@ def test_a_first_learner_no_better_than_chance(people):
     X = pd.DataFrame({"constant": np.ones(300)})
     with pytest.raises(ValueError, match="the first weak learner is no better than chance"):
         fit(people, AdaFairClassifier(class_weight="balanced"), X=X)
+
+
+@pytest.mark.trains
+def test_a_fit_that_fails_leaves_nothing_to_predict_with(people):
+    X, y, group = people
+    model = fit(people)
+    with pytest.raises(ValueError, match="no better than chance"):
+        model.set_params(class_weight="balanced").fit(X.assign(skill=1.0).iloc[:, :1], y, sensitive_features=group)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 @pytest.mark.trains

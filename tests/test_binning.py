@@ -179,6 +179,24 @@ def test_categorical_columns_can_be_named_numbered_or_flagged(choice):
     assert find_categorical(X, choice) == [False, True]
 
 
+def test_a_mask_of_the_wrong_length_is_no_list_of_positions():
+    with pytest.raises(ValueError, match="categorical_features has 2 booleans, X 3 columns"):
+        find_categorical(pd.DataFrame({"a": [1], "b": [2], "c": [3]}), [True, False])
+
+
+def test_a_column_that_held_nothing_may_hold_anything_later():
+    column = fit_numbers([np.nan, np.nan])
+    for later in ([1.0, 2.0], ["text", "more"], pd.Categorical(["a", None])):
+        assert (encoded(column, later) == MISSING).all()
+
+
+def test_rare_values_among_very_many_missing_ones_get_bins():
+    values = np.full(600_000, np.nan)
+    values[:400] = np.arange(400)
+    _, column = encode(values, 100)
+    assert column.n_bins == 100
+
+
 def test_number_categories_split_by_category():
     X = np.array([[3.0], [1.0], [np.nan]])
     binner, codes = fit_and_encode(X, [True])

@@ -8,6 +8,7 @@ from conftest import make_people
 from parityboost import AdaFairClassifier, metrics
 from parityboost._boosting import best_threshold, first_minimum
 from parityboost._inputs import stratified_split
+from parityboost._rates import ratio
 from parityboost._samples import Sample
 from parityboost._threads import Team
 from parityboost.baselines import AdaBoostClassifier
@@ -181,6 +182,18 @@ def test_a_validation_set_of_the_users_own(people):
     assert by_column.groups_.tolist() == ["a", "b"]
 
 
+@pytest.mark.parametrize("options", [{}, {"learner_weight": "cost"}, {"cumulative": False}, {"threshold": 0.2}])
+def test_measures_in_history_are_those_of_the_final_learner_weights(people, options):
+    X, y, group = people
+    new_X, new_y, new_group = make_people(200, seed=5)
+    X, new_X = X.assign(empty=np.nan), new_X.assign(empty=1.0)  # a column without values in training
+    model = AdaFairClassifier(n_estimators=10, **options)
+    model.fit(X, y, sensitive_features=group, validation=(new_X, new_y, new_group))
+    for prefix, data, labels in (("train", X, y), ("validation", new_X, new_y)):
+        errors = [metrics.error_rate(labels, predicted) for predicted in model.staged_predict(data)]
+        np.testing.assert_allclose(model.history_[f"{prefix}_er"], errors)
+
+
 def test_the_split_is_stratified_and_leaves_something_on_both_sides():
     cell = np.repeat([0, 1, 2, 3], [1000, 100, 2, 1])
     train, held_out = stratified_split(cell, 0.33, np.random.RandomState(0))
@@ -280,6 +293,16 @@ def test_a_notion_of_ones_own(people):
     class AccuracyParity(FairnessNotion):
         name = "accuracy_parity"
         gaps = (Gap("accuracy", lambda n: (n[..., 0, 0] + n[..., 1, 1]) / n.sum((-2, -1)), (0, 1), high_is_good=True),)
+
+    class PredictiveParity(FairnessNotion):  # not defined where nobody is predicted positive
+        name = "predictive_parity"
+        gaps = (Gap("ppv", lambda n: ratio(n[..., 1, 1], n[..., 0, 1] + n[..., 1, 1]), (0,), high_is_good=True),)
+
+    X, y, group = make_people(400)
+    rare = (y == 1) & (np.arange(400) % 6 == 0)
+    parity = AdaFairClassifier(PredictiveParity(), n_estimators=8, validation_fraction=None)
+    parity.fit(X[["years"]], rare, sensitive_features=group)
+    assert parity.history_["train_violation"].isna().any()
 
     model = fitted(people, notion=AccuracyParity())
     assert "delta_accuracy" in model.history_

@@ -149,3 +149,16 @@ def test_bad_input_is_named(arguments, message):
 def test_equal_weights_other_than_one_scale_the_counts():
     counts, _ = metrics.group_counts([0, 1], [0, 1], sensitive_features=[0, 1], sample_weight=[3, 3])
     assert counts.sum() == 6
+
+
+def test_many_groups_do_not_run_into_each_other():
+    group = np.repeat(np.arange(300), 4)
+    y = np.tile([0, 0, 1, 1], 300)
+    counts, groups = metrics.group_counts(y, y, sensitive_features=group)
+    assert len(groups) == 300
+    np.testing.assert_array_equal(counts.sum(axis=(1, 2)), 4)
+
+
+def test_error_rate_needs_no_positive_class():
+    assert metrics.error_rate(["a", "a"], ["a", "a"]) == 0
+    assert metrics.error_rate(["a", "b"], ["b", "b"]) == 0.5

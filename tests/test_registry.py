@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from conftest import make_people
 from parityboost import metrics
@@ -63,6 +64,17 @@ def test_every_fair_method_asks_for_groups(name, people):
         make(name).fit(X, y, sensitive_features=["a"] * len(y))
 
 
+@pytest.mark.filterwarnings("ignore:.*converge.*")
+@pytest.mark.parametrize("name", METHODS)
+def test_a_fit_that_fails_leaves_nothing_to_predict_with(name, people):
+    X, y, group = people
+    model = make(name).fit(X, y, sensitive_features=group)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.ones(300), sensitive_features=group)
+    with pytest.raises(NotFittedError):
+        predict(name, model, X, group)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_bad_input_has_the_same_errors_everywhere(name, people):
     X, y, group = people
@@ -82,6 +94,8 @@ def test_methods_that_decide_by_group_say_so(name, people):
         model.predict(X)
     with pytest.raises(ValueError, match="group 'c' does not occur in the training data"):
         model.predict(X, sensitive_features=["c"] * len(y))
+    accuracy = np.mean(model.predict(X, sensitive_features=group) == y)
+    assert model.score(X, y, sensitive_features=group) == pytest.approx(accuracy)
 
 
 def test_the_papers_parameters_are_the_defaults():
@@ -96,6 +110,8 @@ def test_the_papers_parameters_are_the_defaults():
 def test_a_method_is_made_for_its_notions_only():
     with pytest.raises(ValueError, match="FAE is not for 'statistical_parity', only for equal_opportunity"):
         get_method("FAE").make("statistical_parity")
+    with pytest.raises(ValueError, match="unknown dataset 'compass'; known are adult, bank, compas, kdd"):
+        get_method("SMOTEBoost").make(dataset="compass")
     with pytest.raises(ValueError, match="unknown method 'Ada'; known are AdaBoost, SMOTEBoost"):
         get_method("Ada")
     with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
@@ -128,6 +144,8 @@ def test_fairlearns_methods_refuse_weights_and_say_what_to_install(name, people,
 
 class Majority(Baseline):
     """The least a baseline can be."""
+
+    _result = "data_"
 
     def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
         self.data_ = self._read_fit(X, y, sensitive_features, sample_weight)

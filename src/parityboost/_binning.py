@@ -61,13 +61,15 @@ class NumericColumn:
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from."""
-        if not isinstance(source, NumberSource):
+        if not isinstance(source, NumberSource) and self.n_bins:  # a column that held nothing is of any kind
             raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
 
     def encode(self, source: Any, rows: Rows) -> Codes:
         """Codes of some rows."""
         from ._kernels import encode_numbers
 
+        if self.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
+            return np.full(n_rows_of(rows, [source]), MISSING, dtype=X_BINNED_DTYPE)
         values = source.floats(rows)
         codes = np.empty(len(values), dtype=X_BINNED_DTYPE)
         if not encode_numbers(values, self.edges, codes):
@@ -190,17 +192,17 @@ def n_rows_of(rows: Rows, sources: list[Source]) -> int:
 
 def _distinct_mass(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
     """Sorted distinct values and the weight of each, from a fixed random part of the rows if there are very many."""
+    present = ~np.isnan(values)
+    values, weights = values[present], None if weights is None else weights[present]
     if len(values) > MAX_ROWS_FOR_EDGES:
         part = np.random.default_rng(0).integers(len(values), size=MAX_ROWS_FOR_EDGES)
         values, weights = values[part], None if weights is None else weights[part]
     if weights is None:
-        values = np.sort(values[~np.isnan(values)])
+        values = np.sort(values)
         last = np.flatnonzero(np.append(values[1:] > values[:-1], True))
         return values[last], np.diff(last, prepend=-1).astype(np.float64)
     order = np.argsort(values)
     values, weights = values[order], weights[order]
-    n_present = len(values) - int(np.isnan(values).sum())  # NaN sorts last
-    values, weights = values[:n_present], weights[:n_present]
     last = np.flatnonzero(np.append(values[1:] > values[:-1], True))
     return values[last], np.diff(np.cumsum(weights)[last], prepend=0.0)
 

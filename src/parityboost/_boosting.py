@@ -116,7 +116,7 @@ def boost(
             scored_counts, threshold_j = best_threshold(scored, notion, settings.c)
         else:
             scored_counts, threshold_j = scored.threshold_counts(), threshold
-        train_counts = counts if settings.cumulative and threshold == 0.0 else train.threshold_counts()
+        train_counts = train.threshold_counts()
         rounds.append(Round(h, alpha, h.error, z, counts, u, train_counts, scored_counts, threshold_j))
         if watch_objective:
             objective = float(notion.objective(scored_counts, settings.c))
@@ -183,7 +183,11 @@ def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Fl
 
 
 def first_minimum(values: Floats) -> int:
-    """Position of the first value that no other beats by more than rounding."""
+    """Position of the first value that no other beats by more than rounding; NaN is beaten by all others.
+
+    An objective is NaN where a rate of the notion is defined for no group at all.
+    """
+    values = np.where(np.isnan(values), np.inf, values)
     return int(np.flatnonzero(values <= values.min() + SAME_OBJECTIVE)[0])
 
 

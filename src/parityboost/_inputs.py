@@ -47,6 +47,8 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     """y as 0/1 and the two classes, sorted; the second one is the positive class."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
+        y = _object_array(list(y))  # NumPy would make text of a missing label
     values = column_or_1d(y, warn=True)
     _check_length("y", len(values), n_rows)
     missing = pd.isna(values)
@@ -160,7 +162,8 @@ def _sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
     elif isinstance(sensitive_features, dict):
         frame = pd.DataFrame(sensitive_features)
     else:
-        array = np.asarray(sensitive_features)
+        # A list as objects: NumPy would make text of what stands beside text, missing values included.
+        array = np.asarray(sensitive_features, dtype=object if isinstance(sensitive_features, (list, tuple)) else None)
         if array.ndim not in (1, 2):
             raise ValueError(
                 "sensitive_features must have one value, or one row of values, per instance, "

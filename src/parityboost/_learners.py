@@ -325,6 +325,7 @@ class EstimatorHypothesis:
         weights[wrong] *= costs.T.ravel()[self.learner.train.cell[wrong]] * boost
         growth = float(weights.sum())
         weights /= growth
+        del self.predicted, self.wrong, self.confidences  # of the rows: of no use after the round
         return growth
 
 

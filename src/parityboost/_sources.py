@@ -130,7 +130,9 @@ def find_categorical(X: Table, sources: list[Source], choice: Any) -> list[bool]
     if isinstance(choice, str) and choice == "from_dtype":
         return by_dtype
     chosen = [] if choice is None else list(choice)
-    if len(chosen) == len(sources) and all(isinstance(item, (bool, np.bool_)) for item in chosen):
+    if chosen and all(isinstance(item, (bool, np.bool_)) for item in chosen):
+        if len(chosen) != len(sources):
+            raise ValueError(f"categorical_features has {len(chosen)} booleans, X {len(sources)} columns")
         flags = [bool(item) for item in chosen]
     else:
         flags = [False] * len(sources)

@@ -77,8 +77,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     max_bins : int, default=255
         Largest number of bins of a numeric column; exact if it has no more distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns to split by category: those of dtype category, string or object, or a list of names, positions or
-        booleans.
+        Columns to split by category: those of dtype category or string, or object that hold text; or a list of names,
+        positions or booleans.
     validation_fraction : float or None, default=0.33
         Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
         the training data itself. Not used when ``fit`` is given a validation set.
@@ -113,7 +113,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         One row per round: ``alpha``, weighted ``error``, ``feature``, the differences between groups ``delta_…``
         (second group minus first; largest minus smallest if there are more than two) and costs ``cost[group, class]``,
         ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
-        balanced error rate, violation and objective.
+        balanced error rate, violation and objective at the round's ``threshold``. With ``threshold="auto"`` and
+        validation data the training measures are at threshold 0.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Each feature's share of the weights α of the θ learners.
     n_features_in_, feature_names_in_ :
@@ -236,6 +237,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         from ._learners import EstimatorLearner
         from ._samples import Sample
 
+        self.__dict__.pop("_ensemble", None)  # if this fit fails, nothing of an earlier one is left to predict with
         X = self._read_table(X, reset=True)
         y, self.classes_ = _inputs.read_target(y, len(X))
         weights = _inputs.read_weights(sample_weight, len(X))
@@ -388,6 +390,9 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         importances: Floats = self._ensemble.importances(self.theta_)
         return importances
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_ensemble")
 
     def _labels(self, margin: Floats) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[(margin > 0).astype(np.intp)]

@@ -77,7 +77,7 @@ def group_counts(
     positive = _positive_label(y_true, y_pred, pos_label)
     group, groups = read_groups(sensitive_features, len(y_true))
     weights = read_weights(sample_weight, len(y_true))
-    cell = (group * 2 + (y_true == positive)) * 2 + (y_pred == positive)
+    cell = (group.astype(np.intp) * 2 + (y_true == positive)) * 2 + (y_pred == positive)
     counts = np.bincount(cell, weights=weights, minlength=4 * len(groups)).astype(np.float64)
     if weights is None and sample_weight is not None:  # equal weights other than one
         counts *= float(np.ravel(sample_weight)[0])
@@ -203,10 +203,14 @@ def _measure(name: str, notion: str, doc: str) -> Measure:
     def measure(
         y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
     ) -> float:
-        counts, _ = group_counts(
-            y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+        return violation(
+            y_true,
+            y_pred,
+            sensitive_features=sensitive_features,
+            notion=notion,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
         )
-        return float(get_notion(notion).violation(counts))
 
     measure.__name__ = measure.__qualname__ = name
     measure.__doc__ = f"""{doc}
@@ -246,7 +250,9 @@ disparate_mistreatment = _measure(
 
 def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """ER, one minus accuracy (Eq. 5)."""
-    return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, None)))
+    labels = column_or_1d(y_true)
+    either = labels[0] if len(labels) else 1  # which class is called positive makes no difference here
+    return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, either)))
 
 
 def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,24 +28,26 @@ class Data(NamedTuple):
 class Baseline(ClassifierMixin, BaseEstimator):
     """Base class of the methods that AdaFair is compared with.
 
-    A subclass has ``fit(X, y, *, sensitive_features=None, sample_weight=None)`` that starts with :meth:`_read_fit`. If
-    its decision depends on the group, it sets ``_predicts_by_group`` and takes ``sensitive_features`` in ``predict`` as
-    well, read by :meth:`_read_groups_of`.
+    A subclass has ``fit(X, y, *, sensitive_features=None, sample_weight=None)`` that starts with :meth:`_read_fit`, and
+    names in ``_result`` what is there once fit has succeeded.
     """
 
-    _needs_groups: ClassVar[bool] = True
     _two_groups_only: ClassVar[bool] = True
-    _predicts_by_group: ClassVar[bool] = False
+    _result: ClassVar[str]
 
     classes_: NDArray[Any]
     groups_: NDArray[Any]
 
     def _read_fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Data:
         """Read and check everything; sets ``classes_``, ``groups_`` and what scikit-learn wants to know about X."""
+        self.__dict__.pop(self._result, None)  # if this fit fails, nothing of an earlier one is left to predict with
         X = self._read_table(X, reset=True)
         labels, self.classes_ = _inputs.read_target(y, len(X))
         weights = _inputs.read_weights(sample_weight, len(X))
-        group = self._read_training_groups(sensitive_features, len(X))
+        if sensitive_features is None:
+            raise ValueError(f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit")
+        group, self.groups_ = _inputs.read_groups(sensitive_features, len(X))
+        self._check_number_of_groups()
         if weights is not None and (weights == 0).any():
             rows = np.flatnonzero(weights > 0)
             X, labels, group, weights = _safe_indexing(X, rows), labels[rows], group[rows], weights[rows]
@@ -53,39 +56,18 @@ class Baseline(ClassifierMixin, BaseEstimator):
             kept, group = np.unique(group, return_inverse=True)
             self.groups_ = self.groups_[kept]
             self._check_number_of_groups()
-        return Data(X, labels, group, weights)
-
-    def _read_training_groups(self, sensitive_features: Any, n_rows: int) -> NDArray[np.intp]:
-        if sensitive_features is None:
-            if self._needs_groups:
-                raise ValueError(
-                    f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit"
-                )
-            self.groups_ = np.array(["all"], dtype=object)
-            return np.zeros(n_rows, dtype=np.intp)
-        group, self.groups_ = _inputs.read_groups(sensitive_features, n_rows)
-        self._check_number_of_groups()
-        return group.astype(np.intp)
+        return Data(X, labels, group.astype(np.intp), weights)
 
     def _check_number_of_groups(self) -> None:
         names = ", ".join(repr(_inputs.group_name(group)) for group in self.groups_)
-        if self._needs_groups and len(self.groups_) < 2:
+        if len(self.groups_) < 2:
             raise ValueError(f"only one group in the sensitive attribute, {names}: two are needed")
-        if self._needs_groups and self._two_groups_only and len(self.groups_) > 2:
+        if self._two_groups_only and len(self.groups_) > 2:
             raise ValueError(f"{type(self).__name__} compares two groups, got {len(self.groups_)}: {names}")
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._read_table(X, reset=False)
-
-    def _read_groups_of(self, X: Any, sensitive_features: Any) -> NDArray[np.intp]:
-        """Positions in ``groups_`` at prediction time."""
-        if sensitive_features is None:
-            raise ValueError(
-                f"{type(self).__name__} decides by group: pass sensitive_features=… to predict as well as to fit"
-            )
-        group, _ = _inputs.read_groups(sensitive_features, len(X), self.groups_)
-        return group
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = _inputs.read_table(X)
@@ -96,6 +78,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_[positive.astype(np.intp)]
         return labels
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._result)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -103,3 +88,25 @@ class Baseline(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class DecidesByGroup(Baseline):
+    """A baseline whose ``predict`` and ``score`` take ``sensitive_features`` as well."""
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """Class labels; the groups are needed."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy."""
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def _read_groups_of(self, X: Any, sensitive_features: Any) -> NDArray[np.intp]:
+        """Positions in ``groups_`` at prediction time."""
+        if sensitive_features is None:
+            raise ValueError(
+                f"{type(self).__name__} decides by group: pass sensitive_features=… to predict as well as to fit"
+            )
+        group, _ = _inputs.read_groups(sensitive_features, len(X), self.groups_)
+        return group

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score
 
-from ._base import Baseline
+from ._base import DecidesByGroup
 
 Floats = NDArray[np.float64]
 
@@ -16,13 +15,13 @@ Floats = NDArray[np.float64]
 SAME_RATE = 1e-12
 
 
-class Boundaries(Baseline):
+class Boundaries(DecidesByGroup):
     """A score per row and, for each group, the boundary above which a score means the positive class.
 
     A subclass sets ``thresholds_``, one per group, and gives the scores.
     """
 
-    _predicts_by_group: ClassVar[bool] = True
+    _result = "thresholds_"
     thresholds_: Floats
 
     def _scores(self, X: Any) -> Floats:
@@ -37,11 +36,6 @@ class Boundaries(Baseline):
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """Class labels. The decision depends on the group, so the sensitive attribute is needed here as well."""
         return self._labels(self.decision_function(X, sensitive_features=sensitive_features) > 0)
-
-    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy."""
-        predicted = self.predict(X, sensitive_features=sensitive_features)
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
 def match_rate(

@@ -34,6 +34,7 @@ class NumberColumns:
     mean: float
     scale: float
     has_missing: bool
+    is_empty: bool  # in training; then it may hold anything later, to no effect
 
     @classmethod
     def fit(cls, source: NumberSource, weights: Floats | None) -> NumberColumns:
@@ -49,7 +50,7 @@ class NumberColumns:
         spread = float(np.sqrt(np.average((known - mean) ** 2, weights=known_weights))) if len(known) else 0.0
         # A constant column is only rounding away from its mean: nothing to scale up.
         scale = spread * largest if spread > 1e-12 else largest
-        return cls(source.name, mean * largest, scale, not bool(present.all()))
+        return cls(source.name, mean * largest, scale, not bool(present.all()), not bool(present.any()))
 
     @property
     def names(self) -> list[str]:
@@ -58,8 +59,11 @@ class NumberColumns:
     def encode(self, source: Source) -> list[tuple[NDArray[Any], Floats]]:
         """For each design column of this one: the offset within it per row, and the values; see ``Design.encode``."""
         if not isinstance(source, NumberSource):
-            raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
-        values = source.floats(ALL)
+            if not self.is_empty:
+                raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
+            values = np.full(len(source), np.nan)
+        else:
+            values = source.floats(ALL)
         if np.isinf(values).any():
             raise_infinite(self.name)
         missing = np.isnan(values)

@@ -29,6 +29,7 @@ class Rows(NamedTuple):
 class LinearBaseline(Baseline):
     """Base class of methods that fit ``coef_`` and ``intercept_`` on the design matrix; predict needs no group."""
 
+    _result = "coef_"
     categorical_features: Any
 
     def _read_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:

@@ -45,8 +45,6 @@ class Smote:
         How often each of these rows is to be chosen, relative to the others.
     k_neighbors : int
         Number of neighbours; all others if there are fewer.
-    n_threads : int
-        How many threads may look for them.
     """
 
     def __init__(
@@ -56,13 +54,12 @@ class Smote:
         rows: NDArray[Any],
         weights: Floats | None,
         k_neighbors: int,
-        n_threads: int = 1,
     ) -> None:
         self.binner = binner
         self.points = read_points(binner, sources, rows)
         self._share = None if weights is None else weights / weights.sum()
         search = NearestNeighbors(n_neighbors=min(k_neighbors, len(rows) - 1), algorithm="brute")
-        with threadpool_limits(n_threads):
+        with threadpool_limits(1):  # with more threads, neighbours at equal distance come in another order
             # Without an argument no point is its own neighbour.
             self.neighbours = search.fit(self.points.matrix()).kneighbors(return_distance=False)
         self._majority = _majority(self.points.codes, self.neighbours)

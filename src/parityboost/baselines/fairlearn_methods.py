@@ -21,7 +21,7 @@ from .._codes import MAX_BINS, MISSING
 from .._sources import NumberSource, find_categorical, read_sources
 from .._threads import Team
 from ..notions import get_notion
-from ._base import Baseline, Data
+from ._base import Baseline, Data, DecidesByGroup
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +32,7 @@ ALIASES = ("demographic_parity", "true_positive_rate_parity", "equalized_odds")
 class _OnGradientBoosting(Baseline):
     """What the two methods share."""
 
+    _result = "method_"
     _two_groups_only: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "notion": [StrOptions({*NOTIONS, *ALIASES})],
@@ -163,7 +164,7 @@ class ExponentiatedGradientClassifier(_OnGradientBoosting):
         return self._labels(np.asarray(self.method_.predict(self._matrix(X), random_state=self.random_state)) == 1)
 
 
-class ThresholdOptimizerClassifier(_OnGradientBoosting):
+class ThresholdOptimizerClassifier(_OnGradientBoosting, DecidesByGroup):
     """fairlearn's ``ThresholdOptimizer`` (Hardt et al. 2016) on histogram gradient boosting.
 
     Trains one gradient boosting model and chooses a (randomised) threshold on its score per group. The decision depends
@@ -193,7 +194,6 @@ class ThresholdOptimizerClassifier(_OnGradientBoosting):
     (500,)
     """
 
-    _predicts_by_group: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_OnGradientBoosting._parameter_constraints,
         "objective": [StrOptions({"accuracy_score", "balanced_accuracy_score"})],

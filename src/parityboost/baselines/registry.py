@@ -15,6 +15,7 @@ from .sdb import AdaBoostSDBClassifier
 from .smoteboost import SMOTEBoostClassifier
 from .zafar import ZafarClassifier
 
+DATASETS = ("adult", "bank", "compas", "kdd")
 SP, EO, DM = "statistical_parity", "equal_opportunity", "disparate_mistreatment"
 
 
@@ -36,6 +37,8 @@ class Method:
         Whether the estimator has a parameter ``notion``.
     in_paper : bool
         Whether the paper compares AdaFair with it.
+    defaults : dict
+        Parameters of the reproduction that are not the estimator's own defaults.
     per_dataset : dict
         Parameters that the paper sets for one dataset.
     """
@@ -55,7 +58,7 @@ class Method:
         Parameters
         ----------
         notion : str, optional
-            One of ``notions``; needed where the estimator can be told.
+            One of ``notions``, for estimators that can be told; by default the estimator's own.
         dataset : {"adult", "bank", "compas", "kdd"}, optional
             Use the paper's parameters for this dataset.
         **parameters
@@ -64,6 +67,8 @@ class Method:
         """
         if notion is not None and notion not in self.notions:
             raise ValueError(f"{self.name} is not for {notion!r}, only for {', '.join(self.notions)}")
+        if dataset is not None and dataset not in DATASETS:
+            raise ValueError(f"unknown dataset {dataset!r}; known are {', '.join(DATASETS)}")
         settings = {**self.defaults, **self.per_dataset.get(dataset or "", {}), **parameters}
         if self.takes_notion and notion is not None:
             settings["notion"] = notion

@@ -140,14 +140,15 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         per_class = train.totals.sum(axis=0)
         minority = int(per_class[1] <= per_class[0])
         self.minority_class_ = self.classes_.tolist()[minority]
-        theirs = train.y == minority
-        if theirs.sum() < 2:
+        theirs = np.flatnonzero(train.y == minority)
+        theirs = theirs[np.argsort(train.rows[theirs])]  # in the order of X: what is drawn depends on no group
+        if len(theirs) < 2:
             raise ValueError(
                 f"SMOTE needs two instances of the rarer class to draw others between them: class "
                 f"{self.minority_class_!r} has only one"
             )
         weights = train.sample_weight[theirs] if len(train.sample_weight) else None
-        smote = Smote(binner, sources, train.rows[theirs], weights, self.k_neighbors, team.n_threads)
+        smote = Smote(binner, sources, train.rows[theirs], weights, self.k_neighbors)
         return SmoteLearner(
             binner,
             sources,
