@@ -131,6 +131,7 @@ def test_public_names_are_documented_and_exist():
 
 
 def test_the_demo_prints_a_table_and_what_it_shows(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr(demo, "run", lambda n_estimators=25, run=demo.run: run(min(n_estimators, 25)))
     demo.main()
     out = capsys.readouterr().out

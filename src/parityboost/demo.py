@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -66,11 +67,11 @@ def render(table: pd.DataFrame) -> str:
     """The table as aligned text, each notion's own measure marked."""
     words = {name: name.split() if " " in name else [name, ""] for name in table.columns}
     width = max(len(name) for name in table.index)
-    lines = [" " * width + "".join(f"{words[name][k]:>9}" for name in table.columns) for k in (0, 1)]
-    lines.append("─" * (width + 9 * len(table.columns)))
+    lines = [" " * width + "".join(f"{words[name][k]:>10}" for name in table.columns) for k in (0, 1)]
+    lines.append("─" * (width + 10 * len(table.columns)))
     for model, row in table.iterrows():
         cells = [
-            f"{value:>8.{2 if name == 'fit seconds' else 3}f}{'*' if model == f'AdaFair {name}' else ' '}"
+            f"{value:>9.{2 if name == 'fit seconds' else 3}f}{'*' if model == f'AdaFair {name}' else ' '}"
             for name, value in row.items()
         ]
         lines.append(str(model).ljust(width) + "".join(cells))
@@ -99,8 +100,11 @@ def main() -> None:
     """Print the demo."""
     print("Adult census: who earns over 50K? Groups: sex. Half of 45,175 rows for training, half for testing.")
     print("St.Parity, Eq.Op. and D.M. measure unfairness: 0 is best.\n")
-    print("Compiling, on the first run only …", end="\r", flush=True)
+    if sys.stderr.isatty():
+        print("Compiling, on the first run only …", end="", file=sys.stderr, flush=True)
     run(n_estimators=2)
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     table = run()
     print(f"{render(table)}\n\n{explain(table)}")
 
