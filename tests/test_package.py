@@ -70,7 +70,7 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_codes", "_rates", "_sources", "_threads"},
+    {"_codes", "_progress", "_rates", "_sources", "_threads"},
     {"_kernels", "notions"},
     {"_binning", "_inputs"},
     {"_bundles", "_ensemble", "_samples", "metrics"},

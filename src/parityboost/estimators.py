@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,12 +19,13 @@ from . import _inputs
 from ._binning import Binner
 from ._codes import MAX_BINS
 from ._ensemble import on_grid
+from ._progress import Progress
 from ._sources import Source, column_names, find_categorical, read_sources
 from ._threads import Team
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
-    from ._boosting import Round, Settings
+    from ._boosting import Settings
     from ._learners import StumpLearner
     from ._samples import Sample
 
@@ -294,7 +293,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
                 learner = EstimatorLearner(self.estimator, self.classes_, X, train, X_scored, scored, rng)
             del train, scored, cell, rows, weights, train_weights  # the learner keeps what it needs
 
-            progress = _Progress(type(self).__name__, self.n_estimators) if self.verbose else None
+            progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
             learner.start(starting_weights(learner.train, class_weight))
             boosted = boost(learner, settings, progress)
             if progress is not None:
@@ -458,46 +457,3 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-class _Progress:
-    """A progress bar on standard error: redrawn in place on a terminal, a line at every tenth of the way elsewhere."""
-
-    def __init__(self, name: str, n_rounds: int) -> None:
-        self._name, self._n_rounds, self._started = name, n_rounds, time.perf_counter()
-        self._in_place = sys.stderr.isatty()
-        self._best = np.inf
-        self._drawn = 0.0
-
-    def __call__(self, j: int, _: Round, objective: float, theta: int) -> None:
-        self._best = min(self._best, objective)
-        now = time.perf_counter()
-        last = j == self._n_rounds
-        if self._in_place and (now - self._drawn < 0.05 and not last):
-            return
-        if not self._in_place and j % max(self._n_rounds // 10, 1) and not last:
-            return
-        self._drawn = now
-        filled = 24 * j // self._n_rounds
-        bar = "█" * filled + "░" * (24 - filled)
-        line = (
-            f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {objective:.4f}  "
-            f"best {self._best:.4f} at {theta}  {now - self._started:.1f} s"
-        )
-        print(
-            f"\r{line}\x1b[K" if self._in_place else line,
-            end="" if self._in_place else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    def close(self, theta: int, stopped: str) -> None:
-        reasons = {
-            "n_estimators": "all rounds done",
-            "perfect": "a learner made no mistake",
-            "termination": "no learner better than chance",
-            "no_change": "no improvement",
-        }
-        seconds = time.perf_counter() - self._started
-        start = "\n" if self._in_place else ""
-        print(f"{start}{self._name}: θ = {theta}, {reasons[stopped]}, {seconds:.1f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,52 @@
+"""What `verbose` shows while boosting goes on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+
+class Progress:
+    """A progress bar on standard error: redrawn in place on a terminal, a line at every tenth of the way elsewhere."""
+
+    def __init__(self, name: str, n_rounds: int) -> None:
+        self._name, self._n_rounds, self._started = name, n_rounds, time.perf_counter()
+        self._in_place = sys.stderr.isatty()
+        self._best = np.inf
+        self._drawn = 0.0
+
+    def __call__(self, j: int, _: Any, objective: float, theta: int) -> None:
+        self._best = min(self._best, objective)
+        now = time.perf_counter()
+        last = j == self._n_rounds
+        if self._in_place and (now - self._drawn < 0.05 and not last):
+            return
+        if not self._in_place and j % max(self._n_rounds // 10, 1) and not last:
+            return
+        self._drawn = now
+        filled = 24 * j // self._n_rounds
+        bar = "█" * filled + "░" * (24 - filled)
+        line = (
+            f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {objective:.4f}  "
+            f"best {self._best:.4f} at {theta}  {now - self._started:.1f} s"
+        )
+        print(
+            f"\r{line}\x1b[K" if self._in_place else line,
+            end="" if self._in_place else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def close(self, theta: int, stopped: str) -> None:
+        reasons = {
+            "n_estimators": "all rounds done",
+            "perfect": "a learner made no mistake",
+            "termination": "no learner better than chance",
+            "no_change": "no improvement",
+        }
+        seconds = time.perf_counter() - self._started
+        start = "\n" if self._in_place else ""
+        print(f"{start}{self._name}: θ = {theta}, {reasons[stopped]}, {seconds:.1f} s", file=sys.stderr, flush=True)
