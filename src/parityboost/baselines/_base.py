@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -93,9 +94,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
 class DecidesByGroup(Baseline):
     """A baseline whose ``predict`` and ``score`` take ``sensitive_features`` as well."""
 
+    @abstractmethod
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """Class labels; the groups are needed."""
-        raise NotImplementedError
 
     def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
         """Accuracy."""

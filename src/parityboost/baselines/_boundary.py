@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ class Boundaries(DecidesByGroup):
     _result = "thresholds_"
     thresholds_: Floats
 
+    @abstractmethod
     def _scores(self, X: Any) -> Floats:
-        raise NotImplementedError
+        """One score per row, before any boundary."""
 
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """The score minus the boundary of the instance's group; positive means the positive class."""
