@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
 from parityboost import AdaFairClassifier, metrics
@@ -10,6 +11,7 @@ from parityboost._boosting import best_threshold, first_minimum
 from parityboost._inputs import stratified_split
 from parityboost._rates import ratio
 from parityboost._samples import Sample
+from parityboost._sources import read_sources
 from parityboost._threads import Team
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
@@ -356,3 +358,22 @@ def test_verbose_redraws_one_line_on_a_terminal(people, capsys, monkeypatch):
     out = capsys.readouterr().err
     assert out.count("\n") == 2
     assert "\r" in out
+
+
+def test_score_tables_are_the_whole_model(people):
+    model = fitted(people, threshold=0.125)
+    tables, constant = model._score_tables()
+    sources = read_sources(people[0])
+    codes = [column.encode(sources[f], slice(None)) for f, column in enumerate(model._ensemble.binner.columns)]
+    total = constant + sum(tables[f][code] for f, code in enumerate(codes))
+    np.testing.assert_array_equal(total, model.decision_function(people[0]))
+
+
+def test_score_tables_need_stumps(people):
+    X, y, group = people
+    X = X.select_dtypes("number").fillna(0)
+    model = AdaFairClassifier(n_estimators=2, estimator=DecisionTreeClassifier(max_depth=2)).fit(
+        X, y, sensitive_features=group
+    )
+    with pytest.raises(ValueError, match="DecisionTreeClassifier"):
+        model._score_tables()

@@ -390,6 +390,18 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         importances: Floats = self._ensemble.importances(self.theta_)
         return importances
 
+    def _score_tables(self) -> tuple[Floats, float]:
+        """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, and a
+        constant; they add up to :meth:`decision_function`. Only stumps have them.
+        """
+        check_is_fitted(self)
+        if self.estimator is not None:
+            name = type(self.estimator).__name__
+            raise ValueError(
+                f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
+            )
+        return self._ensemble.tables(self.theta_), -self.threshold_
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_ensemble")
 
