@@ -1,0 +1,8 @@
+"""The paper's evaluation: its runs, its figures and tables, and a verdict on what it says about them."""
+
+from ._plan import C_VALUES, FIGURES, Figure, Run, plan
+from ._rows import NotMeasuredError, Results
+from ._runner import perform
+from ._store import Store
+
+__all__ = ["C_VALUES", "FIGURES", "Figure", "NotMeasuredError", "Results", "Run", "Store", "perform", "plan"]

@@ -1,0 +1,146 @@
+"""What is to be run: the figures of the paper's evaluation, each a declaration, and the runs they need.
+
+A run is one fit on one split. Most figures share runs: AdaBoost on a split serves the figures of all three notions, and
+one fit of AdaFair serves its performance figure, all values of c (θ is chosen after training) and its costs per round.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..baselines.registry import DATASETS, DM, EO, SP, get_method
+
+N_SPLITS = 10
+C_VALUES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+PLAIN = ("AdaBoost", "SMOTEBoost")
+CUMULATIVE = ("AdaFair", "AdaFair NoCumul")
+# On how many rounds and how much test data a run is made: the paper's two protocols.
+PROTOCOLS = {"halves": {"n_estimators": 200, "test_size": 0.5}, "rounds": {"n_estimators": 500, "test_size": 0.33}}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fit: everything that decides its outcome.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Names in :data:`DATASETS` and in the registry of the baselines.
+    notion : str or None
+        None for methods that cannot be told a notion; one run then serves all figures.
+    split : int
+        Seed of the split, of the validation split and of the method.
+    protocol : {"halves", "rounds"}
+        Random halves with T = 200, or 67/33 with T = 500 and everything measured after each round.
+    """
+
+    dataset: str
+    method: str
+    notion: str | None
+    split: int
+    protocol: str = "halves"
+
+    @property
+    def key(self) -> str:
+        """Name of the run's file."""
+        words = [self.protocol, self.dataset, self.method, self.notion or "any", f"{self.split:02d}"]
+        return "-".join(re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_") for word in words)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run as JSON can hold it, with the numbers that its protocol stands for."""
+        return {**asdict(self), **PROTOCOLS[self.protocol]}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the paper: four panels, a dataset each.
+
+    Attributes
+    ----------
+    number : int
+        As in the paper.
+    kind : {"performance", "rounds", "costs", "balance"}
+        What it shows, hence how it is tabulated and drawn.
+    notion : str
+        The fairness notion whose measure it shows.
+    methods : tuple of str
+        The methods it compares.
+    title : str
+        What stands above it.
+    """
+
+    number: int
+    kind: str
+    notion: str
+    methods: tuple[str, ...]
+    title: str
+
+    @property
+    def name(self) -> str:
+        """Stem of its files."""
+        return f"figure-{self.number:02d}-{self.kind}-{self.notion.replace('_', '-')}"
+
+    def runs(self, dataset: str, n_splits: int = N_SPLITS) -> Iterator[Run]:
+        """The runs that its panel of a dataset needs."""
+        for split in range(1 if self.kind == "rounds" else n_splits):
+            for method in self.methods:
+                notion = self.notion if get_method(method).takes_notion else None
+                yield Run(dataset, method, notion, split, "rounds" if self.kind == "rounds" else "halves")
+
+
+FIGURES: tuple[Figure, ...] = (
+    Figure(1, "performance", SP, (*PLAIN, "AdaBoost SDB", "AdaFair"), "Statistical parity: performance"),
+    Figure(2, "performance", EO, (*PLAIN, "FAE", "AdaFair"), "Equal opportunity: performance"),
+    Figure(
+        3,
+        "performance",
+        DM,
+        (*PLAIN, "Krasanakis et al.", "Zafar et al.", "AdaFair"),
+        "Disparate mistreatment: performance",
+    ),
+    Figure(4, "rounds", DM, ("AdaFair",), "Over the boosting rounds, disparate mistreatment"),
+    Figure(5, "performance", DM, CUMULATIVE, "Disparate mistreatment: cumulative or not"),
+    Figure(6, "costs", DM, CUMULATIVE, "Disparate mistreatment: fairness-related costs per round"),
+    Figure(7, "balance", DM, ("AdaFair",), "Disparate mistreatment: the effect of c"),
+    Figure(8, "performance", SP, CUMULATIVE, "Statistical parity: cumulative or not"),
+    Figure(9, "costs", SP, CUMULATIVE, "Statistical parity: fairness-related costs per round"),
+    Figure(10, "performance", EO, CUMULATIVE, "Equal opportunity: cumulative or not"),
+    Figure(11, "costs", EO, CUMULATIVE, "Equal opportunity: fairness-related costs per round"),
+    Figure(12, "balance", SP, ("AdaFair",), "Statistical parity: the effect of c"),
+    Figure(13, "balance", EO, ("AdaFair",), "Equal opportunity: the effect of c"),
+)
+
+
+def plan(
+    datasets: Iterable[str] = DATASETS, figures: Iterable[Figure] = FIGURES, n_splits: int = N_SPLITS
+) -> Iterator[Run]:
+    """Every run that the figures need, once: dataset by dataset, split by split.
+
+    Parameters
+    ----------
+    datasets : iterable of str, default=("adult", "bank", "compas", "kdd")
+        The panels.
+    figures : iterable of Figure, default=FIGURES
+        The figures.
+    n_splits : int, default=10
+        Number of random splits; their seeds are 0, 1, ….
+
+    Yields
+    ------
+    Run
+
+    Examples
+    --------
+    >>> from parityboost.experiments import FIGURES, plan
+    >>> [run.method for run in plan(["adult"], FIGURES[:1], n_splits=1)]
+    ['AdaBoost', 'SMOTEBoost', 'AdaBoost SDB', 'AdaFair']
+    """
+    chosen = tuple(figures)
+    for dataset in datasets:
+        if dataset not in DATASETS:
+            raise ValueError(f"unknown dataset {dataset!r}; known are {', '.join(DATASETS)}")
+        runs = dict.fromkeys(run for figure in chosen for run in figure.runs(dataset, n_splits))
+        yield from sorted(runs, key=lambda run: (run.protocol, run.split))

@@ -1,0 +1,74 @@
+"""Finished runs on disk: one small JSON file each, written in one step.
+
+A process may be killed at any moment: a file is there whole or not at all, and starting again finds what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ._plan import Run
+
+FORMAT = 1
+
+
+class Store:
+    """A folder of finished runs.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first run is stored.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import Run, Store
+    >>> Store("nowhere").load(Run("adult", "AdaBoost", None, 0)) is None
+    True
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def path(self, run: Run) -> Path:
+        """Where a run is stored."""
+        return self.folder / f"{run.key}.json"
+
+    def load(self, run: Run) -> dict[str, Any] | None:
+        """What is known about a run; None if it is not there, damaged, or was made with other settings."""
+        try:
+            record = json.loads(self.path(run).read_text(encoding="utf8"))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("run") != run.as_dict():
+            return None
+        return record
+
+    def save(self, run: Run, record: dict[str, Any]) -> None:
+        """Store a run."""
+        text = json.dumps({"format": FORMAT, "run": run.as_dict(), **record}, allow_nan=True)
+        write_atomically(self.path(run), text)
+
+    def missing(self, runs: Iterable[Run], retry_failed: bool = False) -> list[Run]:
+        """The runs that are still to be made."""
+        return [
+            run for run in runs if (record := self.load(run)) is None or (retry_failed and record["status"] == "failed")
+        ]
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Put a file in its place in one step, whatever happens meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content.encode("utf8") if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
