@@ -78,7 +78,9 @@ LAYERS = [
     {"_boosting"},
     {"estimators"},
     {"baselines", "datasets"},
-    {"demo"},
+    {"demo", "experiments"},
+    {"cli"},
+    {"__main__"},
 ]
 
 

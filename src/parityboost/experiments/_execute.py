@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from ..datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
 from ..notions import get_notion
 from ._plan import C_VALUES, PROTOCOLS, Run
 
-LOADERS: dict[str, Callable[[], Bunch]] = {
+TABLE_1: dict[str, Callable[..., Bunch]] = {
     "adult": load_adult,
     "bank": fetch_bank,
-    # The paper follows Zafar et al.'s preprocessing.
-    "compas": lambda: fetch_compas(attributes="zafar"),
+    "compas": fetch_compas,
     "kdd": fetch_kdd_census,
 }
+# The experiments follow Zafar et al., who use five attributes of Compass; Table 1 counts nine.
+LOADERS: dict[str, Callable[..., Bunch]] = {**TABLE_1, "compas": partial(fetch_compas, attributes="zafar")}
 
 
 @lru_cache(maxsize=1)  # runs come dataset by dataset

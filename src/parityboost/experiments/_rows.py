@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _rates
 from ..baselines.registry import DM, EO, SP
 from ..notions import get_notion
-from ._plan import Figure, Run
+from ._plan import C_VALUES, Figure, Run
 from ._store import Store
 
 Floats = NDArray[np.float64]
@@ -88,11 +88,12 @@ class Results:
     def __init__(self, store: Store, runs: Iterable[Run]) -> None:
         self.runs = list(runs)
         self.records = {run: store.load(run) for run in self.runs}
-        self.rows = pd.DataFrame(row for run in self.runs for row in _rows(run, self.records[run]))
+        rows = [row for run in self.runs for row in _rows(run, self.records[run])]
+        self.rows = pd.DataFrame(rows)
         self.n_splits = 1 + max((run.split for run in self.runs), default=-1)
         self._values = {
             (row["dataset"], row["method"], row["notion"], row["split"], row["c"]): row
-            for row in self.rows.to_dict("records")
+            for row in rows
             if row["protocol"] == "halves" and row["status"] == "ok"
         }
 
@@ -173,8 +174,6 @@ def _performance(figure: Figure, results: Results, dataset: str) -> pd.DataFrame
 
 
 def _balance(figure: Figure, results: Results, dataset: str) -> pd.DataFrame:
-    from ._plan import C_VALUES
-
     names = ["accuracy", "balanced_accuracy", figure.notion, "tpr_prot", "tpr_nonprot", "tnr_prot", "tnr_nonprot"]
     return pd.DataFrame(
         {"c": c, "measure": name, **_summary(results, dataset, "AdaFair", figure.notion, name, c)}

@@ -1,0 +1,101 @@
+"""The command line as a user meets it."""
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import parityboost
+from parityboost import cli
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+
+
+def test_version_and_help():
+    assert run("--version").output.strip() == f"parityboost {parityboost.__version__}"
+    for command in ("demo", "reproduce", "datasets"):
+        assert command in run("--help").output
+        assert run(command, "--help").exit_code == 0
+
+
+def test_without_typer_it_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; import parityboost.__main__ as m; m.main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.strip() == "The command line needs typer: pip install 'parityboost[cli]'"
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        (["--dataset", "a", "b", "--jobs", "2"], ["--dataset", "a", "--dataset", "b", "--jobs", "2"]),
+        (["--dataset", "a,b", "--quick"], ["--dataset", "a", "--dataset", "b", "--quick"]),
+        (["--dataset", "a", "--dataset", "b"], ["--dataset", "a", "--dataset", "b"]),
+        (["x", "--jobs", "2", "y"], ["x", "--jobs", "2", "y"]),
+    ],
+)
+def test_an_option_may_take_several_values(given, expected):
+    assert cli.spread(given, {"--dataset"}) == expected
+
+
+def test_bad_names_are_one_sentence_and_exit_code_2(tmp_path):
+    for arguments, message in (
+        (("reproduce", "--dataset", "titanic"), "unknown dataset 'titanic'; known are adult, bank, compas, kdd"),
+        (("reproduce", "--figure", "14"), "unknown figure '14'"),
+        (("datasets", "titanic"), "unknown dataset 'titanic'"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert message in result.output
+        assert len(result.output.strip().splitlines()) == 1
+
+
+def test_datasets_lists_what_is_here_and_table_1(monkeypatch, tmp_path):
+    monkeypatch.delenv("PARITYBOOST_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    result = run("datasets")
+    assert result.exit_code == 0
+    assert "no: parityboost datasets --download bank" in result.output
+    assert "45,175" in result.output
+
+
+def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path, monkeypatch):
+    import parityboost.experiments as experiments
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "perform", interrupted)
+    result = run("reproduce", "--quick", "--figure", "1", "5", "--out", tmp_path)
+    assert result.exit_code == 130
+    flat = " ".join(result.output.split())
+    assert f"parityboost reproduce --figure 1 5 --dataset adult --splits 2 --out {tmp_path}" in flat.replace(" /", " /")
+
+
+def test_quick_reproduction_makes_everything(tmp_path):
+    """All thirteen figures and all methods on two splits of the bundled Adult."""
+    result = run("reproduce", "--quick", "--jobs", 1, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert len(list(tmp_path.glob("figure-*.svg"))) == len(list(tmp_path.glob("figure-*.png"))) == 13
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    assert set(rows["status"]) == {"ok"}
+    assert rows.query("c == 1 and protocol == 'halves'").groupby("method").size().to_dict() == {
+        "AdaBoost": 2,
+        "AdaBoost SDB": 2,
+        "AdaFair": 6,
+        "AdaFair NoCumul": 6,
+        "FAE": 2,
+        "Krasanakis et al.": 2,
+        "SMOTEBoost": 2,
+        "Zafar et al.": 2,
+    }
+    claims = pd.read_csv(tmp_path / "claims.csv")
+    adult = claims["where"].str.contains("Adult")
+    assert (claims.loc[adult, "verdict"] != "not measured").all()
+    assert "claims measured" in result.output
+    again = run("reproduce", "--quick", "--out", tmp_path)
+    assert "25 are there, 0 to be made" in again.output
