@@ -114,7 +114,7 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
         column.name: table[code] for column, table, code in zip(_columns(model), tables, codes, strict=True)
     }
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(codes.shape[1])
-    return pd.DataFrame({**parts, CONSTANT: constant}, index=index)
+    return pd.DataFrame({**parts, CONSTANT: constant + 0.0}, index=index)
 
 
 def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any = None) -> pd.DataFrame:

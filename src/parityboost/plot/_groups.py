@@ -40,7 +40,8 @@ def group_bars(
     ).iloc[:-1]
     n_groups = len(table)
     ax = _style.axes(ax, _style.height_of(len(RATES) * (n_groups + 1)))
-    colours = [_style.PALETTE[k % len(_style.PALETTE)] for k in range(n_groups)]
+    # Every bar has its group beside it, so colours are a help as long as there are enough of them.
+    colours = _style.PALETTE[:n_groups] if n_groups <= len(_style.PALETTE) else _style.PALETTE[0]
     ticks: list[float] = []
     for i, (column, name) in enumerate(RATES.items()):
         top = i * (n_groups + 1.2)
@@ -51,9 +52,7 @@ def group_bars(
         ax.barh(at, rates, 0.8, color=colours)
         for y, rate in zip(at, rates, strict=True):
             text, x = ("not defined", 0.0) if np.isnan(rate) else (f"{rate:.2f}", rate)
-            ax.annotate(
-                text, (x, y), (3, 0), textcoords="offset points", va="center", fontsize=_style.SMALL, color=_style.QUIET
-            )
+            _style.beside(ax, x, y, text)
     ax.set_yticks(ticks, [_style.plain(group, 34) for group in table.index] * len(RATES))
     ax.set_ylim(ticks[-1] + 0.6, -0.6)
     ax.set_xlim(0, 1.08)

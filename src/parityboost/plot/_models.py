@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .. import explain
+from .._inputs import group_name, read_groups
 from .._sources import NumberSource, Source, read_sources
 from ..estimators import AdaFairClassifier
 from . import _style
@@ -46,7 +47,7 @@ def shape_function(
     function = explain.shape_function(model, feature)
     source = None if X is None else _source(model, function.feature, X)
     ax = _categories(function, source, top, ax) if function.kind == "categorical" else _steps(function, source, ax)
-    _style.title(ax, f"What {function.feature} adds to the score")
+    _style.title(ax, f"{function.feature}: what it adds to the score")
     return ax
 
 
@@ -72,33 +73,43 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom - 0.3 * (top - bottom), top)
         density = ax.twinx()
-        counts, _, _ = density.hist(present, bins=40, range=(low, high), color=_style.FAINT)
+        counts, _, _ = density.hist(present, _bin_edges(present, low, high), color=_style.FAINT)
         density.set_ylim(0, 5 * np.max(counts))
         density.set_axis_off()
         ax.set_zorder(density.get_zorder() + 1)
         ax.patch.set_visible(False)
     if len(values):
-        label = f"missing ({np.isnan(values).mean():.1%})"
+        n_missing = len(values) - len(present)
+        label = f"missing ({n_missing / len(values):.1%} of X)" if n_missing else "missing (none in X)"
     x = high + 0.05 * (high - low)
     ax.plot(x, function.missing, "D", color=_style.DOWN, markersize=6, markerfacecolor="none", mew=1.5, clip_on=False)
     _style.label_ends(ax, [(x, function.missing, label, _style.DOWN)])
     ax.set_xlim(low, x)
+    ax.set_xticks([tick for tick in ax.get_xticks() if low <= tick <= high])
     ax.spines["bottom"].set_bounds(low, high)
-    ax.set_xlabel(_style.plain(function.feature))
+    ax.set_xlabel(_style.plain(function.feature, 60))
     ax.set_ylabel("score")
     return ax
 
 
 def _range(thresholds: tuple[float, ...], present: Any) -> tuple[float, float]:
-    """What part of a number line to draw: all steps, and all of the data but the far ends of its tails."""
-    ends = list(thresholds)
-    if len(present):
-        ends.extend(np.quantile(present, [0.005, 0.995]))
+    """What part of a number line to draw: all steps, and the data but for the far ends of its tails."""
+    ends = [*thresholds, *(np.quantile(present, [0.01, 0.99]) if len(present) else ())]
     if not ends:
         return 0.0, 1.0
     low, high = min(ends), max(ends)
     pad = 0.08 * (high - low) or 0.08 * abs(low) or 1.0
+    if len(present) and present.min() < present.max():  # no further than there is data, or a step
+        return max(low - pad, min(low, present.min())), min(high + pad, max(high, present.max()))
     return low - pad, high + pad
+
+
+def _bin_edges(present: Any, low: float, high: float) -> Any:
+    """About forty bins; of integers, each holds as many different ones as the others."""
+    if (present != np.round(present)).any():
+        return np.linspace(low, high, 41)
+    width = np.ceil((high - low) / 40)
+    return np.arange(np.floor(low) - 0.5, high + width, width)
 
 
 def _categories(function: explain.ShapeFunction, source: Source | None, top: int, ax: Axes | None) -> Axes:
@@ -127,12 +138,13 @@ def _categories(function: explain.ShapeFunction, source: Source | None, top: int
     ax.bar_label(bars, [_style.signed(score) for score in drawn], padding=3, fontsize=_style.SMALL, color=_style.QUIET)
     ax.axvline(0, color=_style.QUIET, linewidth=0.8)
     ax.spines["left"].set_visible(False)
-    ax.margins(x=0.15)
+    ax.margins(x=0.2)
+    ax.locator_params(axis="x", nbins=6)
     if shares is not None:
         parts.append(shares[-1])
         for y, part in enumerate(parts):
-            _beside(ax, y, f"{part:.1%}")
-        _beside(ax, -0.85, "of X")
+            _in_margin(ax, y, f"{part:.1%}")
+        _in_margin(ax, -0.85, "of X")
     ax.set_xlabel("score")
     return ax
 
@@ -150,7 +162,7 @@ def _list_of(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} and {len(names) - 2} others"
 
 
-def _beside(ax: Axes, y: float, text: str) -> None:
+def _in_margin(ax: Axes, y: float, text: str) -> None:
     """A word in the right margin of a row."""
     ax.text(1.02, y, text, transform=ax.get_yaxis_transform(), va="center", fontsize=_style.SMALL, color=_style.QUIET)
 
@@ -192,7 +204,10 @@ def waterfall(
         mean = explain.contributions(model, background).mean()
         own, start, name = own - mean[own.index], float(mean.sum()), "mean score"
     values = row.iloc[0] if isinstance(row, pd.DataFrame) else pd.Series(list(row[0]))
-    shown = {feature: f"{feature} = {_value(value)}" for feature, value in zip(own.index, values, strict=True)}
+    shown = {
+        feature: f"{_style.cut(feature, 40)} = {_style.cut(_value(value), 22)}"
+        for feature, value in zip(own.index, values, strict=True)
+    }
     own = _top_and_rest(own.to_frame("score"), top)["score"]
     ends = start + np.cumsum(own.to_numpy())
     score = float(model.decision_function(row)[0])
@@ -210,6 +225,7 @@ def waterfall(
         ax.annotate(_style.signed(total), (total, y), (7, 0), textcoords="offset points", va="center")
     ax.axvline(0, color=_style.FAINT, linewidth=0.8, zorder=0)
     ax.spines["left"].set_visible(False)
+    ax.use_sticky_edges = False
     ax.margins(x=0.15)
     ax.set_xlabel(_style.plain(f"score (above 0: {model.classes_[1]})"))
     _style.title(ax, f"Predicted class: {model.predict(row)[0]}")
@@ -243,11 +259,11 @@ def importances(
     used = table.loc[table[by] > 0, [by]]
     shown = used.iloc[:top]
     ax = _style.axes(ax, _style.height_of(len(shown)))
-    _style.bars(ax, shown, [[f"{value:.2f}"] for value in shown[by]])
+    _style.bars(ax, shown, "{:.2f}".format)
     ax.set_xlim(left=0)
     ax.set_xlabel("share of the learners' weights α" if X is None else "mean absolute deviation of the contribution")
-    number = f"{len(used)}" if len(shown) == len(used) else f"{len(shown)} most important of {len(used)}"
-    _style.title(ax, f"The {number} features used, of {len(table)}")
+    most = "all" if len(shown) == len(used) else f"the first {len(shown)} of"
+    _style.title(ax, f"Importance of features: {most} {len(used)} that the model uses, of {len(table)}")
     return ax
 
 
@@ -282,14 +298,15 @@ def gap_decomposition(
         pair = explain.gap_decomposition(one, X, sensitive_features, groups=groups).columns[0]
     else:
         gaps = explain.gap_decomposition(models, X, sensitive_features, groups=groups, sample_weight=sample_weight)
-        pair = gaps.columns[0] if gaps.shape[1] == 1 else "difference to the first group"
+        pair = gaps.columns[0]
+        if gaps.shape[1] > 1:  # all are compared with the same group: say so once
+            first = group_name(read_groups(sensitive_features, len(X))[1][0])
+            pair = f"group − {first}"
+            gaps.columns = gaps.columns.str.removesuffix(f" − {first}")
     parts = gaps.drop(index=explain.TOTAL)
     shown = pd.concat([gaps.loc[[explain.TOTAL]], _top_and_rest(parts[(parts != 0).any(axis=1)], top)])
-    labels = [[_style.signed(value) for value in line] for line in shown.to_numpy()]
-    if shown.shape[1] > 1:  # the first row says which colour is whose
-        labels[0] = [f"{label}  {name}" for label, name in zip(labels[0], shown.columns, strict=True)]
-    ax = _style.axes(ax, _style.height_of(len(shown) * max(1, 2 * shown.shape[1] // 3)))
-    _style.bars(ax, shown, labels)
+    ax = _style.axes(ax, _style.height_of(len(shown), shown.shape[1]))
+    _style.bars(ax, shown, _style.signed)
     ax.axhline(0.5, color=_style.FAINT, linewidth=0.8)
     ax.set_xlabel(_style.plain(f"difference in mean score ({pair})"))
     _style.title(ax, "What makes the gap between the groups")

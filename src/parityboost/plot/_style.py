@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,13 +31,13 @@ def axes(ax: Axes | None, height: float = 4.2, width: float = 7.0) -> Axes:
     return ax
 
 
-def height_of(n_rows: int) -> float:
-    """Height of a figure with so many rows of text."""
-    return 1.2 + 0.3 * max(n_rows, 3)
+def height_of(n_rows: int, n_lines: int = 1) -> float:
+    """Height of a figure with so many rows, each of so many lines of text."""
+    return 1.2 + max(n_rows, 3) * max(0.3, 0.19 * n_lines + 0.06)
 
 
 def title(ax: Axes, text: str) -> None:
-    ax.set_title(plain(text), loc="left", fontsize=11)
+    ax.set_title(plain(text, 72), loc="left", fontsize=11)
 
 
 def plain(text: Any, width: int = 0) -> str:
@@ -47,9 +48,13 @@ def plain(text: Any, width: int = 0) -> str:
     return written.replace("$", r"\$")
 
 
+def cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 def signed(value: float) -> str:
-    """A number with its sign, and a real minus."""
-    return f"{value:+.2f}".replace("-", "−")
+    """A number with its sign, unless that is lost in rounding, and a real minus."""
+    return "0.00" if abs(value) < 0.005 else f"{value:+.2f}".replace("-", "−")
 
 
 def rows(ax: Axes, labels: list[str], width: int = 34) -> None:
@@ -59,8 +64,11 @@ def rows(ax: Axes, labels: list[str], width: int = 34) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def bars(ax: Axes, table: pd.DataFrame, labels: list[list[str]]) -> None:
-    """Horizontal bars, one row per row of the table and one colour per column, with a label at the end of each."""
+def bars(ax: Axes, table: pd.DataFrame, written: Callable[[float], str]) -> None:
+    """Horizontal bars with their values, one row per row of the table and one colour per column.
+
+    If there are several columns, the bars of the first row say which one is whose.
+    """
     rows(ax, [str(name) for name in table.index])
     n_series = table.shape[1]
     thickness = 0.76 / n_series
@@ -68,12 +76,22 @@ def bars(ax: Axes, table: pd.DataFrame, labels: list[list[str]]) -> None:
         at = np.arange(len(table)) + (j - (n_series - 1) / 2) * thickness
         colour = PALETTE[j % len(PALETTE)]
         drawn = ax.barh(at, table.iloc[:, j], 0.92 * thickness, color=colour, label=plain(name))
-        texts = [plain(row[j]) for row in labels]
-        ax.bar_label(drawn, texts, padding=3, fontsize=SMALL if n_series < 4 else 7, color=QUIET)
+        values = [written(value) for value in table.iloc[:, j]]
+        if n_series > 1 and table.iloc[0, j] >= 0:
+            values[0] += f"  {plain(name)}"
+        elif n_series > 1:  # left of the bar there may be no room
+            beside(ax, 0, float(at[0]), plain(name))
+        ax.bar_label(drawn, values, padding=3, fontsize=SMALL, color=QUIET)
     if (table.to_numpy() < 0).any():
         ax.spines["left"].set_visible(False)
         ax.axvline(0, color=QUIET, linewidth=0.8)
     ax.margins(x=0.12)
+    ax.locator_params(axis="x", nbins=6)
+
+
+def beside(ax: Axes, x: float, y: float, text: str) -> None:
+    """A word to the right of a point."""
+    ax.annotate(text, (x, y), (3, 0), textcoords="offset points", va="center", fontsize=SMALL, color=QUIET)
 
 
 def mark(ax: Axes, x: float, text: str) -> None:

@@ -118,7 +118,8 @@ def tradeoff_c(model: AdaFairClassifier, values: Iterable[float] | None = None, 
         at, colour = choices[measure].to_numpy(), COLOURS[measure]
         ax.plot(c, at, color=colour, linewidth=1.5, marker="o", markersize=4, label=NAMES[measure])
         ends.append((c[-1], at[-1], NAMES[measure], colour))
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(bottom=-0.02 * ax.get_ylim()[1])  # a violation of 0 is not to hide in the axis
+    ax.spines["bottom"].set_bounds(c[0], c[-1])
     _style.label_ends(ax, ends)
     # At most eleven ticks, so that θ can be read below each.
     shown = np.unique(np.linspace(0, len(c) - 1, min(len(c), 11)).round().astype(int))
@@ -155,10 +156,10 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ax.plot(violation[theta], ber[theta], "o", markersize=11, markerfacecolor="none", markeredgecolor="#D55E00", mew=2)
     if settings.c == 1:
         ax.axline((violation[theta], ber[theta]), slope=-1, color=_style.QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
-    for at, text, colour in ((0, "round 1", _style.QUIET), (len(ber) - 1, f"round {len(ber)}", _style.QUIET)):
-        if at != theta:
-            _point_label(ax, violation[at], ber[at], text, colour, above=True)
-    _point_label(ax, violation[theta], ber[theta], f"θ = {model.theta_}", "#D55E00", above=False)
+    for at in {0, len(ber) - 1} - {theta}:
+        _point_label(ax, violation[at], ber[at], f"round {at + 1}", _style.QUIET, 1)
+    # Where there is room: no point is below and left of the one with the lowest objective.
+    _point_label(ax, violation[theta], ber[theta], f"θ = {model.theta_}", "#D55E00", -1)
     ax.margins(0.08)
     ax.set_xlabel(f"violation ({settings.notion.name.replace('_', ' ')})")
     ax.set_ylabel("balanced error")
@@ -167,16 +168,18 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _point_label(ax: Axes, x: float, y: float, text: str, colour: str, above: bool) -> None:
+def _point_label(ax: Axes, x: float, y: float, text: str, colour: str, side: int) -> None:
+    """Text above and right of a point (side 1), or below and left (side -1)."""
     ax.annotate(
         text,
         (x, y),
-        (0, 9 if above else -9),
+        (7 * side, 7 * side),
         textcoords="offset points",
-        ha="center",
-        va="bottom" if above else "top",
+        ha="left" if side > 0 else "right",
+        va="bottom" if side > 0 else "top",
         fontsize=_style.SMALL,
         color=colour,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
 
 
@@ -184,4 +187,5 @@ def _over_rounds(ax: Axes, model: AdaFairClassifier) -> None:
     ax.set_xlim(1, max(model.n_estimators_, 2))
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("round")
-    _style.mark(ax, model.theta_, f"θ = {model.theta_}")
+    if model._settings().choose_theta:
+        _style.mark(ax, model.theta_, f"θ = {model.theta_}")
