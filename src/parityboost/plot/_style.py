@@ -75,9 +75,10 @@ def bars(ax: Axes, table: pd.DataFrame, written: Callable[[float], str]) -> None
     for j, name in enumerate(table):
         at = np.arange(len(table)) + (j - (n_series - 1) / 2) * thickness
         colour = PALETTE[j % len(PALETTE)]
-        drawn = ax.barh(at, table.iloc[:, j], 0.92 * thickness, color=colour, label=plain(name))
-        values = [written(value) for value in table.iloc[:, j]]
-        if n_series > 1 and table.iloc[0, j] >= 0:
+        widths = table.iloc[:, j].to_numpy()
+        drawn = ax.barh(at, widths, 0.92 * thickness, color=colour, label=plain(name))
+        values = [written(width) for width in widths]
+        if n_series > 1 and widths[0] >= 0:
             values[0] += f"  {plain(name)}"
         elif n_series > 1:  # left of the bar there may be no room
             beside(ax, 0, float(at[0]), plain(name))
