@@ -67,6 +67,116 @@ def _make_app() -> "typer.Typer":
             show_datasets(name or None, download)
 
     @app.command(cls=ListOptions)
+    def train(
+        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet.")],
+        target: Annotated[str, typer.Option(help="Column to predict; it has two values.")],
+        positive: Annotated[str, typer.Option(help="Which of them is the positive class.")],
+        sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns; several are crossed.")],
+        model: Annotated[Path, typer.Option(help="Where to save the model.")] = Path("model.json"),
+        report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
+        notion: Annotated[str, typer.Option(help="What should be equal.")] = "disparate_mistreatment",
+        c: Annotated[float, typer.Option(help="1: balanced error, 0: error.", min=0, max=1)] = 1.0,
+        epsilon: Annotated[float, typer.Option(help="Tolerated difference between groups.", min=0)] = 0.0,
+        rounds: Annotated[int, typer.Option(help="Largest number of boosting rounds.", min=1)] = 200,
+        threshold: Annotated[str, typer.Option(help='A number, "auto" or "per_group".')] = "0",
+        class_weight: Annotated[str | None, typer.Option(help='"balanced" or "balanced_groups".')] = None,
+        drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out, such as identifiers.")] = None,
+        exclude_sensitive: Annotated[
+            bool, typer.Option("--exclude-sensitive", help="Train without the sensitive columns as features.")
+        ] = False,
+        holdout: Annotated[
+            float | None,
+            typer.Option(
+                help="Share of the rows to measure on.", min=0, max=0.9, show_default="0.3 with --report, else 0"
+            ),
+        ] = None,
+        seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+        jobs: Annotated[int, typer.Option(help="Threads; the model does not depend on it.")] = 1,
+    ) -> None:
+        """Train on a table, save the model, write a report."""
+        from ._cli import _models
+
+        with one_sentence():
+            parameters = {
+                "notion": notion,
+                "c": c,
+                "epsilon": epsilon,
+                "n_estimators": rounds,
+                "threshold": threshold if threshold in ("auto", "per_group") else as_number("--threshold", threshold),
+                "class_weight": class_weight,
+                "random_state": seed,
+                "n_jobs": jobs,
+            }
+            typer.echo(
+                _models.train(
+                    data, target, positive, sensitive, parameters, model, report, drop, exclude_sensitive, holdout
+                )
+            )
+
+    @app.command(cls=ListOptions)
+    def predict(
+        model: Annotated[Path, typer.Argument(help="A model file.")],
+        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet with the columns of the training data.")],
+        out: Annotated[Path, typer.Option(help="Where to write the table with prediction and probability.")],
+        sensitive: Annotated[
+            list[str] | None, typer.Option(help="Group column(s), if the model needs them to predict.")
+        ] = None,
+    ) -> None:
+        """Predict a table of any size, piece by piece."""
+        from ._cli import _models
+
+        with one_sentence():
+            typer.echo(_models.predict(model, data, out, sensitive or []))
+
+    @app.command(cls=ListOptions)
+    def audit(
+        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet with labels and predictions of any model.")],
+        target: Annotated[str, typer.Option(help="Column of the true labels.")],
+        prediction: Annotated[str, typer.Option(help="Column of the predicted labels.")],
+        sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns.")],
+        positive: Annotated[str | None, typer.Option(help="The positive class.", show_default="larger label")] = None,
+        scores: Annotated[str | None, typer.Option(help="Column of predicted probabilities.")] = None,
+        weights: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
+        confidence: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.95,
+        fail_above: Annotated[
+            float | None, typer.Option(help="Exit with 1 if the whole interval of a measure lies above this.")
+        ] = None,
+        measure: Annotated[
+            list[str] | None, typer.Option(help="Measures that --fail-above looks at.", show_default="all")
+        ] = None,
+        report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
+    ) -> None:
+        """Audit predictions: rates per group and differences between groups, with confidence intervals."""
+        from ._cli import _models
+
+        with one_sentence():
+            found = _models.audit(data, target, prediction, sensitive, positive, scores, weights, confidence)
+            typer.echo(str(found))
+            if report is not None:
+                _models.write_audit(found, report)
+                typer.echo(f"Report: {report}")
+            too_far = _models.exceeding(found, fail_above, measure)
+        if too_far:
+            typer.echo("\n".join(too_far), err=True)
+            raise typer.Exit(1)
+
+    @app.command()
+    def explain(
+        model: Annotated[Path, typer.Argument(help="A model file.")],
+        row: Annotated[
+            str | None, typer.Option(help="Number of a row of --data, from 1, or a JSON object of values.")
+        ] = None,
+        data: Annotated[Path | None, typer.Option(help="Table to take the row from.")] = None,
+        feature: Annotated[str | None, typer.Option(help="Show what this feature's values add.")] = None,
+        top: Annotated[int, typer.Option(help="How many features to show.", min=1)] = 15,
+    ) -> None:
+        """What the model has learnt: importances, a feature's step function, or one row's score in parts."""
+        from ._cli import _models
+
+        with one_sentence():
+            typer.echo(_models.explain(model, row, data, feature, top))
+
+    @app.command(cls=ListOptions)
     def reproduce(
         figure: Annotated[
             list[int] | None, typer.Option(help="Only these figures of the paper, 1 to 13.", show_default="all")
@@ -108,6 +218,14 @@ def spread(args: list[str], many: set[str]) -> list[str]:
             result += [value] if option is None or fresh else [option, value]
             fresh = False
     return result
+
+
+def as_number(option: str, text: str) -> float:
+    """An option that is a number or one of some words."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f'{option} must be a number, "auto" or "per_group", got {text!r}') from None
 
 
 @contextmanager

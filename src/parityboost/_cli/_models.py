@@ -43,8 +43,8 @@ def train(
         rare = cells.map(cells.value_counts()) < 2
         if rare.any():
             raise ValueError(
-                f"only one row has {target!r} and {', '.join(map(repr, sensitive))} as row {int(rare.idxmax()) + 1}: it "
-                "cannot be in both parts; use --holdout 0"
+                f"row {int(rare.idxmax()) + 1} is the only one of its class and group, so it cannot be both in the "
+                "training and in the held-out part; use --holdout 0"
             )
         seed = parameters.get("random_state")
         X, X_new, y, y_new, s, s_new = train_test_split(X, y, s, test_size=share, random_state=seed, stratify=cells)
@@ -133,6 +133,29 @@ def audit(
         positive_label=positive,
         confidence=confidence,
     )
+
+
+def write_audit(found: Audit, path: Path) -> None:
+    """The audit as a page, or as JSON."""
+    from ..report import build_audit, write
+
+    write(path, build_audit(found))
+
+
+def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> list[str]:
+    """A line for each measure whose interval lies above the limit."""
+    known = list(dict.fromkeys(found.measures["measure"]))
+    for name in measures or []:
+        if name not in known:
+            raise ValueError(f"unknown measure {name!r}; known are {', '.join(known)}")
+    if limit is None:
+        return []
+    rows = pd.concat([found.exceeds(limit, name) for name in measures]) if measures else found.exceeds(limit)
+    return [
+        f"{row['measure']} of {row['attribute']} is {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], "
+        f"above {limit:g}"
+        for row in rows.to_dict("records")
+    ]
 
 
 def explain(model_path: Path, row: str | None, data: Path | None, feature: str | None, top: int) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .._binning import CategoricalColumn, NumericColumn
-from ..datasets._table import PARQUET, read_columns, text_format
+from ..datasets._table import PARQUET, text_format
 
 CHUNK_ROWS = 100_000
 
