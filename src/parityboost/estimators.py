@@ -19,6 +19,7 @@ from . import _inputs
 from ._binning import Binner
 from ._codes import MAX_BINS
 from ._ensemble import on_grid
+from ._portable import Portable
 from ._progress import Progress
 from ._sources import Source, column_names, find_categorical, read_sources
 from ._threads import Team
@@ -34,7 +35,7 @@ Floats = NDArray[np.float64]
 __all__ = ["AdaFairClassifier"]
 
 
-class AdaFairClassifier(ClassifierMixin, BaseEstimator):
+class AdaFairClassifier(Portable, ClassifierMixin, BaseEstimator):
     """AdaFair: boosting whose mistakes on the group that is worse off weigh more.
 
     In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that
