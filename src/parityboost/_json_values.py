@@ -16,7 +16,7 @@ NUMBER_TYPES = ("bool", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 6
 INT_RANGE = (-(2**63), 2**64 - 1)
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?([+-]\d\d:\d\d(:\d\d)?)?")
 CLOSED = ("left", "right", "both", "neither")
-MAX_ITEMS = 1000  # of a tuple
+MAX_ITEMS, MAX_DEPTH = 1000, 5  # of tuples
 MAX_LABEL = 100_000  # characters that a NumPy array keeps room for, per label
 
 
@@ -48,27 +48,29 @@ def encode_value(value: Any, where: str) -> Any:
     )
 
 
-def decode_value(node: Node) -> Any:
+def decode_value(node: Node, depth: int = 0) -> Any:
     """The reverse of :func:`encode_value`."""
     value = node.value
-    if value is None or type(value) in (bool, str):
+    if value is None or type(value) is bool:
         return value
+    if type(value) is str:
+        return node.text()
     if type(value) is int:
         return node.integer(*INT_RANGE)
     if type(value) is float:
         if not math.isfinite(value):  # 1e999
             node.fail("a finite number")
         return value
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or depth > MAX_DEPTH:
         node.fail("a single value")
     if "float" in value:
         return float(node.fields(["float"])["float"].one_of(["inf", "-inf"]))
     if "tuple" in value:
-        return tuple(decode_value(item) for item in node.fields(["tuple"])["tuple"].items(MAX_ITEMS))
+        return tuple(decode_value(item, depth + 1) for item in node.fields(["tuple"])["tuple"].items(MAX_ITEMS))
     if "numpy" in value:
         fields = node.fields(["numpy", "value"])
         name = fields["numpy"].one_of([*NUMBER_TYPES, "str"])
-        return _as_dtype([decode_value(fields["value"])], name, node)[0]
+        return _as_dtype([decode_value(fields["value"], depth + 1)], name, node)[0]
     try:
         if "timestamp" in value:
             text = node.fields(["timestamp"])["timestamp"]
@@ -76,7 +78,7 @@ def decode_value(node: Node) -> Any:
                 text.fail("a time such as '2022-06-30T00:00:00'")
             return pd.Timestamp(text.value)
         fields = node.fields(["interval", "closed"])
-        left, right = (decode_value(item) for item in fields["interval"].items(2, 2))
+        left, right = (decode_value(item, depth + 1) for item in fields["interval"].items(2, 2))
         return pd.Interval(left, right, closed=fields["closed"].one_of(CLOSED))  # type: ignore[arg-type]
     except ModelFileError:
         raise

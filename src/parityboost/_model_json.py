@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._binning import Binner, CategoricalColumn, Column, NumericColumn
 from ._codes import MAX_BINS
-from ._ensemble import Stump, StumpEnsemble, on_grid
+from ._ensemble import ALPHA_GRID, Stump, StumpEnsemble, on_grid
 from ._json_values import (
     decode_array,
     decode_distinct,
@@ -121,8 +121,6 @@ def load(path: Any, *, verify: bool = True) -> Any:
         return rebuild(parse(data))
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    except RecursionError:
-        raise ModelFileError(f"{path}: values within values without end") from None
 
 
 # --- From the model to the document ---------------------------------------------------------------
@@ -234,6 +232,8 @@ def rebuild(root: Node) -> Any:
     model._ensemble = StumpEnsemble(Binner(columns), list(stumps), np.array(alphas))
     model.n_features_in_ = len(columns)
     if fields["named_columns"].flag():
+        if len({column.name for column in columns}) < len(columns):
+            fields["columns"].fail("different names")
         model.feature_names_in_ = object_array([column.name for column in columns])
     model.n_estimators_ = len(stumps)
     model.theta_ = fields["theta"].integer(1, len(stumps))
@@ -256,7 +256,7 @@ def _make_model(cls: Any, parameters: Node) -> Any:
     try:
         model._validate_params()
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"{parameters.where}: {error}") from None
+        raise ModelFileError(f"{parameters.where}: {str(error)[:500]}") from None  # it may show all of a long list
     if model.n_jobs is not None and not 0 < abs(model.n_jobs) <= MAX_JOBS:
         Node(model.n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_JOBS}, or null")
     return model
@@ -311,7 +311,7 @@ def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
         fields["right_confidence"].number(0, 1),
     )
     # Already a multiple of the grid, unless someone edited it: sums must stay exact.
-    return stump, on_grid(fields["alpha"].number(0, MAX_ALPHA))
+    return stump, on_grid(fields["alpha"].number(ALPHA_GRID, MAX_ALPHA))
 
 
 def _read_threshold(node: Node, n_groups: int) -> Any:
@@ -357,8 +357,10 @@ def render(document: dict[str, Any]) -> bytes:
             text = "[\n    " + ",\n    ".join(map(_dumps, value)) + "\n  ]"
         fields.append(f"  {_dumps(key)}: {text}")
     text = "{\n" + ",\n".join(fields)
-    # Half a surrogate pair, which text may hold, cannot be written as UTF-8; it can only stand inside a string.
-    body = re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text).encode("utf8")
+    try:
+        body = text.encode("utf8")
+    except UnicodeEncodeError as error:
+        raise ModelFileError(f"{text[error.start - 20 : error.end]!r} cannot be written as UTF-8") from None
     return body + f',\n  "sha256": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
 
 

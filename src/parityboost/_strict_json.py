@@ -93,6 +93,10 @@ class Node:
     def text(self) -> str:
         if not isinstance(self.value, str):
             self.fail("text")
+        try:
+            self.value.encode("utf8")
+        except UnicodeEncodeError:  # half a surrogate pair, which "\\ud800" stands for in JSON
+            self.fail("text that can be written as UTF-8")
         return self.value
 
     def one_of(self, choices: Iterable[str]) -> str:
