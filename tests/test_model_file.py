@@ -22,6 +22,7 @@ from conftest import make_people
 from parityboost import AdaFairClassifier, ModelFileError, _model_json, load
 from parityboost._binning import CategoricalColumn
 from parityboost._json_values import decode_array, decode_value, encode_array, encode_value
+from parityboost._model_file import check_checksum
 from parityboost._strict_json import Node
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import EqualOpportunity, FairnessNotion, StatisticalParity
@@ -39,16 +40,18 @@ def around(model, folder):
     return load(path)
 
 
-def assert_same(loaded, model, X):
+def assert_same(loaded, model, X, sensitive_features=None):
     assert type(loaded) is type(model)
     assert vars(loaded).keys() == vars(model).keys()
     assert repr(loaded.get_params()) == repr(model.get_params())
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    predicted = loaded.predict(X)
+    asked = {"X": X, "sensitive_features": sensitive_features}
+    np.testing.assert_array_equal(loaded.decision_function(**asked), model.decision_function(**asked))
+    np.testing.assert_array_equal(loaded.predict_proba(**asked), model.predict_proba(**asked))
+    predicted = loaded.predict(**asked)
     assert predicted.dtype == model.classes_.dtype
-    np.testing.assert_array_equal(predicted, model.predict(X))
-    for one, other in zip(loaded.staged_decision_function(X), model.staged_decision_function(X), strict=True):
+    np.testing.assert_array_equal(predicted, model.predict(**asked))
+    stages = (m.staged_decision_function(**asked) for m in (loaded, model))
+    for one, other in zip(*stages, strict=True):
         np.testing.assert_array_equal(one, other)
     for name in ("classes_", "groups_"):
         one, other = getattr(loaded, name), getattr(model, name)
@@ -56,7 +59,10 @@ def assert_same(loaded, model, X):
         assert list(one) == list(other)
         assert [type(value) for value in one] == [type(value) for value in other]
     assert (loaded.theta_, loaded.n_estimators_) == (model.theta_, model.n_estimators_)
+    assert type(loaded.threshold_) is type(model.threshold_)
     np.testing.assert_array_equal(loaded.threshold_, model.threshold_)
+    np.testing.assert_array_equal(loaded._group_thresholds, model._group_thresholds)
+    assert repr(loaded._group_source) == repr(model._group_source)
     assert loaded.estimators_ == model.estimators_
     assert [(c.name, c.n_bins) for c in loaded._ensemble.binner.columns] == [
         (c.name, c.n_bins) for c in model._ensemble.binner.columns
@@ -199,10 +205,44 @@ def test_infinite_and_undefined_measures_come_back(people, tmp_path):
     pd.testing.assert_frame_equal(around(model, tmp_path).history_, model.history_, check_exact=True)
 
 
-def test_a_threshold_per_group_comes_back(people, tmp_path):
-    model = fitted(people)
-    model.threshold_ = np.array([0.25, -1.5])
-    np.testing.assert_array_equal(around(model, tmp_path).threshold_, model.threshold_)
+PER_GROUP = {
+    "a column": {"sensitive_feature": "city"},
+    "two columns": {"sensitive_feature": ["city", "member"]},
+    "a column without a bin for each": {"sensitive_feature": "years", "max_bins": 3},
+    "no column": {},
+}
+
+
+@pytest.mark.parametrize("options", PER_GROUP.values(), ids=PER_GROUP)
+def test_thresholds_per_group_come_back(tmp_path, options):
+    X, y, group = make_people(400)
+    X["years"] //= 8
+    group = None if options else group
+    model = fitted((X, y, group), threshold="per_group", validation_fraction=None, **options)
+    assert_same(around(model, tmp_path), model, X, sensitive_features=group)
+    model.set_threshold(np.linspace(-1, 0.3, len(model.groups_)))
+    loaded = around(model, tmp_path)
+    assert_same(loaded, model, X, sensitive_features=group)
+    X.loc[:5, ["city", "member", "years"]] = ["unseen", True, 99]
+    if options:
+        np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    else:
+        with pytest.raises(ValueError, match="the groups are no column of X"):
+            loaded.predict(X)
+    thresholds = {g: float(k) for k, g in enumerate(model.groups_)}
+    one, other = (m.set_threshold(thresholds).set_theta(3) for m in (loaded, model))
+    assert_same(around(one, tmp_path), other, X[6:], sensitive_features=None if group is None else group[6:])
+
+
+def test_a_changed_theta_and_threshold_come_back_and_the_frontier_needs_data(people, tmp_path):
+    X, y, group = people
+    model = fitted(people).set_theta(4).set_threshold(0.3)
+    loaded = around(model, tmp_path)
+    assert_same(loaded, model, X)
+    with pytest.raises(ValueError, match="holds no validation data"):
+        loaded.frontier()
+    one, other = (m.frontier(X, y, sensitive_features=group) for m in (loaded, model))
+    pd.testing.assert_frame_equal(one, other)
 
 
 SCALARS = st.recursive(
@@ -352,14 +392,25 @@ def test_a_model_too_large_to_read_back_is_not_written(people, tmp_path, monkeyp
 # --- What cannot be loaded ------------------------------------------------------------------------
 
 
+def small_file(folder, **options):
+    X = pd.concat([make_people(120)[0], odd_frame(120)[["text", "float", "empty"]]], axis=1)
+    _, y, group = make_people(120)
+    group = None if "sensitive_feature" in options else group
+    path = folder / "model.json"
+    fitted((X, y, group), n_estimators=6, class_weight={0: 2.0}, notion=StatisticalParity(), **options).save(path)
+    return path.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A small file."""
-    X = pd.concat([make_people(120)[0], odd_frame(120)[["text", "float", "empty"]]], axis=1)
-    _, y, group = make_people(120)
-    path = tmp_path_factory.mktemp("saved") / "model.json"
-    fitted((X, y, group), n_estimators=6, class_weight={0: 2.0}, notion=StatisticalParity()).save(path)
-    return path.read_bytes()
+    return small_file(tmp_path_factory.mktemp("saved"))
+
+
+@pytest.fixture(scope="module")
+def saved_per_group(tmp_path_factory):
+    """A small file of a model with a threshold per group."""
+    return small_file(tmp_path_factory.mktemp("saved"), threshold="per_group", sensitive_feature="city")
 
 
 def sealed(body):
@@ -422,7 +473,7 @@ CHANGES = [
     (("theta",), 7, "theta: expected a whole number from 1 to 6, got 7"),
     (("theta",), 1.0, "theta: expected a whole number from 1 to 6, got 1.0"),
     (("threshold",), float("nan"), "NaN is no JSON number"),
-    (("threshold",), [0.0], "threshold: expected a list of 2 values"),
+    (("threshold",), [0.0], "threshold: expected a number from -1e.300 to 1e.300, got a list of 1 values"),
     (("threshold",), 10**18, None),
     (("fitted",), {"_ensemble": 1}, "fitted._ensemble: expected no such field"),
     (("named_columns",), 1, "named_columns: expected true or false"),
@@ -457,6 +508,25 @@ def test_errors_say_where(saved, tmp_path, path, to, message):
     else:
         with pytest.raises(ModelFileError, match=message):
             read(data, tmp_path)
+
+
+PER_GROUP_CHANGES = [
+    (("threshold",), [0.0], "threshold: expected a list of 2 values"),
+    (("threshold", 1), None, r"threshold\[1\]: expected a number"),
+    (("per_group",), None, "threshold: expected a number"),
+    (("per_group", "columns"), [0, 3], "per_group.codes: expected null, unless one column holds the groups"),
+    (("per_group", "columns"), [8], r"per_group.columns\[0\]: expected a whole number from 0 to 7"),
+    (("per_group", "codes"), [1, 3], r"per_group.codes\[1\]: expected a whole number from 1 to 2"),
+    (("per_group", "shares"), [0.5, 2], r"per_group.shares\[1\]: expected a number from 0 to 1"),
+    (("per_group", "rounds"), [], "per_group.rounds: expected a list of 6 values"),
+    (("per_group", "rounds", 2, 0), True, r"per_group.rounds\[2\]\[0\]: expected a number"),
+]
+
+
+@pytest.mark.parametrize(("path", "to", "message"), PER_GROUP_CHANGES)
+def test_errors_in_thresholds_per_group_say_where(saved_per_group, tmp_path, path, to, message):
+    with pytest.raises(ModelFileError, match=message):
+        read(changed(saved_per_group, *path, to=to), tmp_path)
 
 
 def test_errors_name_the_file(saved, tmp_path):
@@ -622,16 +692,18 @@ def outcome(data, tmp_path, verify):
 
 def use(model):
     X = frame_for(model)
-    assert np.isin(model.predict(X), model.classes_).all()
-    assert np.isfinite(model.predict_proba(X)).all()
+    groups = pd.Series([model.groups_[0]] * len(X), dtype=object)
+    assert np.isin(model.predict(X, sensitive_features=groups), model.classes_).all()
+    assert np.isfinite(model.predict_proba(X, sensitive_features=groups)).all()
     assert np.isfinite(model.feature_importances_).all()
     assert len(model.history_) == model.n_estimators_
     clone(model)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_damaged_file_is_an_error_or_a_working_model(saved, tmp_path, seed):
+def test_a_damaged_file_is_an_error_or_a_working_model(saved, saved_per_group, tmp_path, seed):
     rng = random.Random(seed)
+    saved = saved_per_group if seed % 2 else saved
     body = saved[: saved.rindex(b",")]
     working = 0
     for _ in range(30):  # the checksum finds every change of bytes
@@ -656,13 +728,13 @@ def test_a_damaged_file_is_an_error_or_a_working_model(saved, tmp_path, seed):
 
 def test_every_single_flipped_bit_is_found(saved, tmp_path):
     rng = random.Random(0)
-    _model_json.check_checksum(saved)
+    check_checksum(saved)
     ends = range(len(saved) - 90, len(saved))
     for at in [*ends, *(rng.randrange(len(saved)) for _ in range(500))]:
         for bit in range(8):
             data = saved[:at] + bytes([saved[at] ^ 1 << bit]) + saved[at + 1 :]
             with pytest.raises(ModelFileError):
-                _model_json.check_checksum(data)
+                check_checksum(data)
 
 
 def test_the_public_names_are_there():

@@ -214,6 +214,25 @@ def test_names_that_are_taken_get_a_number():
     assert [i.name for i in graph.graph.input] == expected
 
 
+@pytest.mark.parametrize("column", ["city", "job", "member"])
+def test_thresholds_per_group_are_part_of_the_graph(column):
+    X, y, _ = make_people(400)
+    model = AdaFairClassifier(
+        n_estimators=20, threshold="per_group", sensitive_feature=column, validation_fraction=None
+    ).fit(X, y)
+    assert_same(model, X)
+    model.set_threshold(np.linspace(-1, 0.3, len(model.groups_)))
+    assert_same(model, X)
+    assert_same(model, X.assign(**{column: None}))
+    assert_same(model.set_threshold(0.7).set_theta(3), X)
+
+
+def test_groups_that_are_no_column_have_no_graph(people):
+    model = fitted(people, threshold="per_group")
+    with pytest.raises(ValueError, match="the thresholds per group are not a step function of one feature"):
+        model.to_onnx()
+
+
 # --- What is refused ------------------------------------------------------------------------------
 
 

@@ -6,12 +6,7 @@ bins, the stumps with their weights, θ, the threshold and ``history_``. Its las
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import platform
-import re
-import secrets
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,8 +18,9 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from ._binning import Binner, CategoricalColumn, Column, NumericColumn
-from ._codes import MAX_BINS
-from ._ensemble import ALPHA_GRID, Stump, StumpEnsemble, on_grid
+from ._codes import MAX_BINS, X_BINNED_DTYPE
+from ._ensemble import ALPHA_GRID, Stump, StumpEnsemble, on_fine_grid, on_grid
+from ._groups import GroupSource
 from ._json_values import (
     decode_array,
     decode_distinct,
@@ -33,6 +29,7 @@ from ._json_values import (
     encode_value,
     object_array,
 )
+from ._model_file import check_checksum, render, write_atomically
 from ._strict_json import ModelFileError, Node, parse
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
@@ -50,12 +47,10 @@ MAX_BYTES = 1 << 26
 MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 50_000, 100_000, 100_000, 100_000, 100_000
 MAX_ALPHA, MAX_THRESHOLD, MAX_JOBS = 1e3, 1e300, 1024
 
-ONE_PER_LINE = ("made_with", "parameters", "columns", "stumps", "history")
 REQUIRED = (
-    *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "fitted"),
-    *("named_columns", "columns", "stumps", "history_columns", "history"),
+    *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "per_group"),
+    *("fitted", "named_columns", "columns", "stumps", "history_columns", "history"),
 )
-CHECKSUM = re.compile(rb',\n  "sha256": "([0-9a-f]{64})"\n}\n')
 
 
 def save(model: Any, path: Any) -> None:
@@ -137,7 +132,6 @@ def describe(model: Any) -> dict[str, Any]:
             f"only a model of stumps (estimator=None) can be stored, this one has estimator={model.estimator!r}"
         )
     ensemble, history = model._ensemble, model.history_
-    per_group = np.ndim(model.threshold_) > 0
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -147,7 +141,8 @@ def describe(model: Any) -> dict[str, Any]:
         "classes": encode_array(model.classes_, "classes_"),
         "groups": [encode_value(group, "groups_") for group in model.groups_],
         "theta": int(model.theta_),
-        "threshold": np.asarray(model.threshold_, dtype=np.float64).tolist() if per_group else float(model.threshold_),
+        "threshold": np.asarray(model.threshold_).tolist(),
+        "per_group": _describe_per_group(model._group_source, model._group_thresholds),
         "fitted": {key: encode_value(getattr(model, key), key) for key in model._stored_values},
         "named_columns": hasattr(model, "feature_names_in_"),
         "columns": [_describe_column(column) for column in ensemble.binner.columns],
@@ -160,6 +155,15 @@ def describe(model: Any) -> dict[str, Any]:
             list(map(_encode_measure, row)) for row in zip(*(history[c].tolist() for c in history), strict=True)
         ],
     }
+
+
+def _describe_per_group(source: GroupSource | None, thresholds: Any) -> dict[str, Any] | None:
+    """Where a model with a threshold per group finds the groups, and the thresholds that each round would have."""
+    if source is None:
+        return None
+    codes = None if source.codes is None else source.codes.tolist()
+    columns, shares = list(source.columns), source.shares.tolist()
+    return {"columns": columns, "codes": codes, "shares": shares, "rounds": thresholds.tolist()}
 
 
 def _describe_column(column: Column) -> dict[str, Any]:
@@ -237,7 +241,13 @@ def rebuild(root: Node) -> Any:
         model.feature_names_in_ = object_array([column.name for column in columns])
     model.n_estimators_ = len(stumps)
     model.theta_ = fields["theta"].integer(1, len(stumps))
-    model.threshold_ = _read_threshold(fields["threshold"], len(model.groups_))
+    if fields["per_group"].value is None:
+        model._group_source = model._group_thresholds = None
+        model.threshold_ = _read_threshold(fields["threshold"])
+    else:
+        model._group_source, model._group_thresholds = _read_per_group(fields["per_group"], model)
+        model.threshold_ = _read_thresholds(fields["threshold"], len(model.groups_))
+    model._scored = model._frontier = None  # the data that θ was chosen on stays where it was
     model.history_ = _read_history(fields["history_columns"], fields["history"], len(stumps))
     return model
 
@@ -314,10 +324,28 @@ def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
     return stump, on_grid(fields["alpha"].number(ALPHA_GRID, MAX_ALPHA))
 
 
-def _read_threshold(node: Node, n_groups: int) -> Any:
-    if isinstance(node.value, list):
-        return np.array([item.number(-MAX_THRESHOLD, MAX_THRESHOLD) for item in node.items(n_groups, n_groups)])
-    return node.number(-MAX_THRESHOLD, MAX_THRESHOLD)
+def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
+    fields = node.fields(["columns", "codes", "shares", "rounds"])
+    columns, n_groups = model._ensemble.binner.columns, len(model.groups_)
+    at = tuple(item.integer(0, len(columns) - 1) for item in fields["columns"].items(len(columns)))
+    shares = np.array([item.number(0, 1) for item in fields["shares"].items(n_groups, n_groups)])
+    codes = None
+    if fields["codes"].value is not None:
+        if len(at) != 1:
+            fields["codes"].fail("null, unless one column holds the groups")
+        found = [item.integer(1, columns[at[0]].n_bins) for item in fields["codes"].items(n_groups, n_groups)]
+        codes = np.array(found, dtype=X_BINNED_DTYPE)
+    rounds = fields["rounds"].items(model.n_estimators_, model.n_estimators_)
+    thresholds = np.array([_read_thresholds(item, n_groups) for item in rounds])
+    return GroupSource(model.groups_, shares, at, codes), thresholds
+
+
+def _read_thresholds(node: Node, n_groups: int) -> Any:
+    return np.array([_read_threshold(item) for item in node.items(n_groups, n_groups)])
+
+
+def _read_threshold(node: Node) -> float:
+    return on_fine_grid(node.number(-MAX_THRESHOLD, MAX_THRESHOLD))
 
 
 def _read_history(names: Node, rounds: Node, n_rounds: int) -> pd.DataFrame:
@@ -340,56 +368,3 @@ def _read_measure(node: Node) -> Any:
     if type(value) not in (bool, int, float, str):
         node.fail("a number, text or null")
     return value
-
-
-# --- The file -------------------------------------------------------------------------------------
-
-
-def render(document: dict[str, Any]) -> bytes:
-    """The file: one parameter, column, stump and round per line, and a checksum at the end."""
-    fields = []
-    for key, value in document.items():
-        if key not in ONE_PER_LINE:
-            text = _dumps(value)
-        elif isinstance(value, dict):
-            text = "{\n    " + ",\n    ".join(f"{_dumps(k)}: {_dumps(v)}" for k, v in value.items()) + "\n  }"
-        else:
-            text = "[\n    " + ",\n    ".join(map(_dumps, value)) + "\n  ]"
-        fields.append(f"  {_dumps(key)}: {text}")
-    text = "{\n" + ",\n".join(fields)
-    try:
-        body = text.encode("utf8")
-    except UnicodeEncodeError as error:
-        raise ModelFileError(f"{text[error.start - 20 : error.end]!r} cannot be written as UTF-8") from None
-    return body + f',\n  "sha256": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def check_checksum(data: bytes) -> None:
-    """Whether a file is, byte by byte, what was written; line ends may be those of Windows."""
-    data = data.replace(b"\r\n", b"\n")
-    end = CHECKSUM.search(data, max(len(data) - 100, 0))
-    if end is None or end.end() != len(data):
-        raise ModelFileError("the file ends early or was changed: its last line must hold its checksum")
-    if hashlib.sha256(data[: end.start()]).hexdigest().encode() != end[1]:
-        raise ModelFileError(
-            "the file was changed after it was saved: it does not match its checksum. If the change is meant, "
-            "load(…, verify=False) reads it, with all other checks"
-        )
-
-
-def write_atomically(path: Any, data: bytes) -> None:
-    """Replace a file by new content such that a reader, or a crash, finds the old or the new one, never a part."""
-    target = Path(path).resolve()  # through links
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._binning import Column, NumericColumn, raise_infinite
 from ._codes import MISSING
-from ._model_json import write_atomically
+from ._model_file import write_atomically
 from ._sources import NumberSource, Source, read_sources
 
 Floats = NDArray[np.float64]

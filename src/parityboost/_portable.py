@@ -19,10 +19,11 @@ class Portable:
         """Write the fitted model to a JSON file, for :meth:`load` and for people to read.
 
         The file holds the class and its parameters, classes and groups, every column with its bin edges or categories,
-        every stump with its weight α, θ, the threshold, ``history_`` and the versions of the libraries in use. It is
+        every stump with its weight α, θ, the threshold(s), ``history_`` and the versions of the libraries in use. It is
         written to a temporary file that then replaces ``path``, so there is never half a file.
 
-        Not kept: requests of metadata routing (``set_fit_request``), and the state of a ``random_state`` that is a
+        Not kept: the data and the outcome of :meth:`frontier`, which needs data once the model is loaded; requests of
+        metadata routing (``set_fit_request``); the state of a ``random_state`` that is a
         RandomState, which becomes None with a warning. An array, Index or Series given as a parameter becomes a list.
 
         Parameters
@@ -69,6 +70,9 @@ class Portable:
         Outputs: ``label`` of shape ``(rows,)``, of type int64, double, bool or string as the classes are;
         ``probabilities`` of shape ``(rows, 2)``, double; ``score`` of shape ``(rows,)``, double. Labels and scores are
         exactly those of :meth:`predict` and :meth:`decision_function`; probabilities differ by rounding at most.
+
+        Thresholds per group are part of the graph if a single column of X holds the groups, each with a bin of its own;
+        otherwise they cannot be.
 
         An infinite number, which :meth:`predict` refuses, cannot be refused by a graph: +∞ lies in a column's last bin,
         -∞ counts as missing.
