@@ -20,6 +20,7 @@ from ._control import Control
 from ._ensemble import on_fine_grid
 from ._frontier import Scored
 from ._groups import GroupSource, sensitive_positions
+from ._portable import Portable
 from ._prediction import Prediction
 from ._progress import Progress
 from ._sources import Source, column_names, find_categorical, read_sources
@@ -36,7 +37,7 @@ Floats = NDArray[np.float64]
 __all__ = ["AdaFairClassifier"]
 
 
-class AdaFairClassifier(Prediction, Control, ClassifierMixin, BaseEstimator):
+class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEstimator):
     """AdaFair: boosting whose mistakes on the group that is worse off weigh more.
 
     In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that
