@@ -70,12 +70,12 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_codes", "_progress", "_rates", "_sources", "_threads"},
+    {"_audit_text", "_codes", "_intervals", "_progress", "_rates", "_sources", "_threads"},
     {"_kernels", "notions"},
     {"_binning", "_inputs"},
     {"_bundles", "_ensemble", "_samples", "metrics"},
-    {"_learners"},
-    {"_boosting"},
+    {"_audit_tables", "_learners"},
+    {"_boosting", "audit"},
     {"estimators"},
     {"baselines", "datasets"},
     {"demo"},
