@@ -247,10 +247,11 @@ def calibration_tables(data: Data, groups: Groups, confidence: float) -> tuple[p
     rows = []
     for g, name in enumerate(groups.names):
         own = groups.code == g
-        value, lower, upper = auc(y[own], scores[own], weights[own], confidence)
+        area = auc(y[own], scores[own], weights[own], confidence)
         brier = np.average((scores[own] - y[own]) ** 2, weights=weights[own])
         row = {"group": name, "n": int(own.sum())}
         row |= {"mean_score": total["score"][g] / total["w"][g], "base_rate": total["y"][g] / total["w"][g]}
-        row |= {"ece": off[g] / total["w"][g], "brier": brier, "auc": value, "auc_lower": lower, "auc_upper": upper}
+        row |= {"ece": off[g] / total["w"][g], "brier": brier, "auc": area.value}
+        row |= {"auc_lower": area.lower, "auc_upper": area.upper}
         rows.append(row)
     return pd.DataFrame(rows), reliability

@@ -11,6 +11,7 @@ Row = dict[str, Any]
 
 WIDTH = 100  # of the terminal
 UNDEFINED = "–"
+NO_BREAK = "\u00a0"  # a space at which no line ends; printed as an ordinary one
 OVERALL = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -76,7 +77,8 @@ class Table(NamedTuple):
 def summary(report: Row) -> list[str]:
     """The findings, and what they do not say."""
     settings, overall = report["settings"], {row["measure"]: row for row in report["overall"]}
-    level = f"{_percent(settings['confidence'], 0)} interval"
+    percent = f"{100 * settings['confidence']:g} %"
+    level = f"{percent} interval"
     accuracy = overall["accuracy"]
     sentences = [
         f"Of {settings['n']:,} rows {_percent(overall['base_rate']['value'])} are positive (label "
@@ -93,9 +95,9 @@ def summary(report: Row) -> list[str]:
     if small:
         sentences.append(f"There is too little data to judge some rates of {', '.join(small)}: see their notes.")
     sentences.append(
-        "The intervals allow for chance in which people are among these rows, each at its own "
-        f"{_percent(settings['confidence'], 0)}: of many, a few miss. They do not allow for wrong or biased labels or for "
-        "people missing from the data, and a difference by itself does not say whether it is justified."
+        f"The intervals allow for chance in which rows were drawn, each by itself at {percent}: of many, a "
+        "few miss. They do not allow for wrong or biased labels or for people missing from the data, and a difference "
+        "by itself does not say whether it is justified."
     )
     return sentences
 
@@ -119,14 +121,16 @@ def _finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> st
         if len(compared) > 2:
             apart = f"furthest apart of {len(compared)} groups, {apart}"
         return (
-            f"{attribute}: no difference in {SUBJECTS[measure]} is established: {apart}, which chance can explain "
-            f"({level} 0 to {upper}: up to {upper} points are not ruled out{small})."
+            f"{attribute}: no difference in {SUBJECTS[measure]} is established: {apart}, which chance alone can "
+            f"explain ({level} 0 to {upper}: up to {upper} points are not ruled out{small})."
         )
     finding = pattern.format(*names, points=_points(row["value"]))
     against = f"{_percent(row[first + '_rate'])} against {_percent(row[second + '_rate'])}"
     if measure == "statistical_parity":
         against += f", ratio {row['lowest_rate'] / row['highest_rate']:.2f}"
-    largest = f", the largest difference among {len(compared)} groups" if len(compared) > 2 else ""
+    largest = ""
+    if len(compared) > 2:  # which pair is the largest is uncertain too
+        largest, level = f", the largest difference among {len(compared)} groups", f"{level} of the largest"
     return f"{attribute}: {finding}{largest} ({against}; {level} {lower} to {upper} points{small})."
 
 
@@ -141,7 +145,7 @@ def text(report: Row) -> str:
     lines.append("Summary")
     for sentence in summary(report):
         lines += _wrapped(sentence, "- ")
-    return "\n".join(lines)
+    return "\n".join(line.replace(NO_BREAK, " ").rstrip() for line in lines)
 
 
 def markdown(report: Row) -> str:
@@ -177,7 +181,7 @@ def _title(report: Row) -> str:
     weighted = "; weighted" if settings["weighted"] else ""
     return (
         f"Audit of {settings['n']:,} predictions; positive label {settings['positive_label']!r}{weighted}; "
-        f"{_percent(settings['confidence'], 0)} intervals in brackets"
+        f"{100 * settings['confidence']:g} % intervals in brackets"
     )
 
 
@@ -221,7 +225,7 @@ def _measure_table(attribute: str, measures: list[Row]) -> Table:
     for row in measures:
         apart = UNDEFINED
         if row["value"] is not None:
-            ends = (f"{row[end]} {row[end + '_rate']:.3f}" for end in ("lowest", "highest"))
+            ends = (f"{row[end]} {row[end + '_rate']:.3f}".replace(" ", NO_BREAK) for end in ("lowest", "highest"))
             most = "mostly " if row["measure"] == "disparate_mistreatment" else ""
             apart = f"{most}{RATE_NAMES[row['rate']]}: " + ", ".join(ends)
         rows.append([MEASURES[row["measure"]], _interval(row), apart])
@@ -260,16 +264,15 @@ def _aligned(header: list[str], rows: list[list[str]]) -> list[str]:
             lines.append("  ".join(cells))
             continue
         first, *more = textwrap.wrap(row[-1], max(WIDTH - margin, 30), break_on_hyphens=False)
-        lines += ["  ".join([*cells[:-1], first]), *(" " * (margin + 2) + line for line in more)]
+        lines += ["  ".join([*cells[:-1], first]), *(" " * margin + line for line in more)]
     return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
 
 
 def _wrapped(sentence: str, bullet: str) -> list[str]:
     """Lines of the terminal's width that break neither hyphenated names nor a number from its percent sign."""
-    fixed = sentence.replace(" %", "\u00a0%")
+    fixed = sentence.replace(" %", f"{NO_BREAK}%")
     indent = " " * len(bullet)
-    lines = textwrap.wrap(fixed, WIDTH, initial_indent=bullet, subsequent_indent=indent, break_on_hyphens=False)
-    return [line.replace("\u00a0%", " %") for line in lines]
+    return textwrap.wrap(fixed, WIDTH, initial_indent=bullet, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _markdown_row(cells: list[str]) -> str:
@@ -278,7 +281,7 @@ def _markdown_row(cells: list[str]) -> str:
 
 def _markdown_cell(cell: str) -> str:
     """Group names are data: nothing in them may end a cell or start a tag."""
-    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace(NO_BREAK, " ")
 
 
 def _in_a_sentence(attribute: str, group: str) -> str:
@@ -287,8 +290,8 @@ def _in_a_sentence(attribute: str, group: str) -> str:
     return group if is_word else f"{attribute} {group}"
 
 
-def _percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %" if share is not None else UNDEFINED
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _points(share: float) -> str:

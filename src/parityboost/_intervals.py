@@ -105,8 +105,8 @@ def sum_of_largest(first: Rates, second: Rates, confidence: float, normals: Floa
     value = float(np.ptp(a.value) + np.ptp(b.value))
     low_a, low_b = _limits(a, c), _limits(b, c)
     high_a, high_b = _limits(a, z), _limits(b, z)
-    lower = _best_sum(low_a.difference, -low_a.below, low_b.difference, -low_b.below)
-    upper = _best_sum(high_a.difference, high_a.above, high_b.difference, high_b.above)
+    lower = _best_sum(low_a.difference, low_a.below, low_b.difference, low_b.below, -1)
+    upper = _best_sum(high_a.difference, high_a.above, high_b.difference, high_b.above, +1)
     return Interval(value, max(lower, 0.0), upper)
 
 
@@ -134,11 +134,10 @@ def _limits(rates: Rates, z: float) -> _Limits:
     return _Limits(rates.value[g] - rates.value[h], np.hypot(down[g], up[h]), np.hypot(up[g], down[h]))
 
 
-def _best_sum(a: Floats, a_side: Floats, b: Floats, b_side: Floats) -> float:
-    """Largest ``a + b ± hypot(sides)`` over all pairs of an a and a b; the sides carry the sign."""
-    keep_a, keep_b = _frontier(a, a_side), _frontier(b, b_side)
+def _best_sum(a: Floats, a_side: Floats, b: Floats, b_side: Floats, sign: int) -> float:
+    """Largest ``a + b ± hypot(sides)`` over all pairs of an a and a b."""
+    keep_a, keep_b = _frontier(a, sign * a_side), _frontier(b, sign * b_side)
     sides = np.hypot(a_side[keep_a][:, None], b_side[keep_b])
-    sign = 1.0 if a_side[0] > 0 else -1.0
     return float((a[keep_a][:, None] + b[keep_b] + sign * sides).max())
 
 
