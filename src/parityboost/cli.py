@@ -142,7 +142,8 @@ def _make_app() -> "typer.Typer":
             float | None, typer.Option(help="Exit with 1 if the whole interval of a measure lies above this.")
         ] = None,
         measure: Annotated[
-            list[str] | None, typer.Option(help="Measures that --fail-above looks at.", show_default="all")
+            list[str] | None,
+            typer.Option(help="Measures that --fail-above looks at.", show_default="the three notions'"),
         ] = None,
         report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
     ) -> None:
@@ -151,11 +152,11 @@ def _make_app() -> "typer.Typer":
 
         with one_sentence():
             found = _models.audit(data, target, prediction, sensitive, positive, scores, weights, confidence)
+            too_far = _models.exceeding(found, fail_above, measure)
             typer.echo(str(found))
             if report is not None:
                 _models.write_audit(found, report)
                 typer.echo(f"Report: {report}")
-            too_far = _models.exceeding(found, fail_above, measure)
         if too_far:
             typer.echo("\n".join(too_far), err=True)
             raise typer.Exit(1)

@@ -18,6 +18,9 @@ from ..datasets._table import read_file
 from ..estimators import AdaFairClassifier
 from ._tables import read_pieces, table_writer
 
+# What `audit --fail-above` looks at unless told.
+NOTIONS = ("statistical_parity", "equal_opportunity", "disparate_mistreatment")
+
 
 def train(
     data: Path,
@@ -76,7 +79,7 @@ def train(
 def needs_groups(model: Any) -> bool:
     """Whether the model has a threshold per group and cannot read the group from X."""
     source = model._group_source
-    return source is not None and source.columns is None
+    return source is not None and not source.columns
 
 
 def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> str:
@@ -91,6 +94,8 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
     n_rows = n_positive = 0
     with table_writer(out) as write:
         for piece, X in read_pieces(data, model):
+            if not len(piece):
+                continue
             extra = {}
             if needs_groups(model):
                 check_named(piece, sensitive=sensitive)
@@ -150,7 +155,7 @@ def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> 
             raise ValueError(f"unknown measure {name!r}; known are {', '.join(known)}")
     if limit is None:
         return []
-    rows = pd.concat([found.exceeds(limit, name) for name in measures]) if measures else found.exceeds(limit)
+    rows = pd.concat([found.exceeds(limit, name) for name in measures or NOTIONS])
     return [
         f"{row['measure']} of {row['attribute']} is {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], "
         f"above {limit:g}"
@@ -170,10 +175,11 @@ def explain(model_path: Path, row: str | None, data: Path | None, feature: str |
         values = X.iloc[0]
         order = parts.drop("constant").abs().sort_values(ascending=False).index[:top]
         lines = [f"{name} = {values[name]}".ljust(44) + f"{parts[name]:+9.4f}" for name in order]
-        rest = parts.sum() - parts["constant"] - parts[order].sum()
-        lines += [f"{len(parts) - 1 - len(order)} other features".ljust(44) + f"{rest:+9.4f}"]
-        lines += ["constant".ljust(44) + f"{parts['constant']:+9.4f}"]
         score = float(parts.sum())
+        others = parts.drop(["constant", *order])
+        if len(others):
+            lines.append(f"{len(others)} other features".ljust(44) + f"{others.sum():+9.4f}")
+        lines += ["constant".ljust(44) + f"{parts['constant']:+9.4f}"]
         label = model.classes_[int(score > 0)]
         lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {label}"]
         return "\n".join(lines)

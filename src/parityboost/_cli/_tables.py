@@ -15,6 +15,7 @@ from .._binning import CategoricalColumn, NumericColumn
 from ..datasets._table import PARQUET, text_format
 
 CHUNK_ROWS = 100_000
+TRUTH = {"true": True, "false": False}
 
 
 def read_pieces(path: Path, model: Any) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
@@ -61,14 +62,16 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
 
 
 def _typed_frame(frame: pd.DataFrame, columns: dict[str, Any]) -> pd.DataFrame:
-    """Categories with the type they had in training: from text, true and false are words."""
+    """Categories with the type they had in training: what was read as text may stand for truth values or numbers."""
     for name, column in columns.items():
-        if isinstance(column, CategoricalColumn) and column.categories and frame[name].dtype == object:
-            if all(isinstance(value, bool) for value in column.categories):
-                frame[name] = frame[name].map({"True": True, "TRUE": True, "true": True}
-                                              | {"False": False, "FALSE": False, "false": False})  # fmt: skip
-            elif not any(isinstance(value, str) for value in column.categories):
-                frame[name] = pd.to_numeric(frame[name], errors="coerce")
+        if not isinstance(column, CategoricalColumn) or not column.categories:
+            continue
+        if isinstance(column.categories[0], str) or pd.api.types.is_bool_dtype(frame[name].dtype):
+            continue
+        if isinstance(column.categories[0], bool):
+            frame[name] = frame[name].map(lambda text: TRUTH.get(str(text).lower())).astype(object)
+        else:
+            frame[name] = pd.to_numeric(frame[name], errors="coerce")
     return frame
 
 
