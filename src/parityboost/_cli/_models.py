@@ -110,8 +110,8 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
             )
             n_rows += len(piece)
             n_positive += int(positive.sum())
-    if not n_rows:
-        raise ValueError(f"{data} has no rows")
+        if not n_rows:
+            raise ValueError(f"{data} has no rows")
     return f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_[1]!r}: {out}"
 
 
