@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import parityboost
+import parityboost.audit
 from parityboost import demo
 
 ROOT = Path(__file__).parent.parent
@@ -123,7 +124,7 @@ def test_python_in_the_pages_runs_and_prints_what_they_show(page, capsys):
 
 
 def test_public_names_are_documented_and_exist():
-    for module in (parityboost, parityboost.metrics, parityboost.notions, parityboost.baselines):
+    for module in (parityboost, parityboost.audit, parityboost.metrics, parityboost.notions, parityboost.baselines):
         for name in module.__all__:
             value = getattr(module, name)
             if callable(value):
