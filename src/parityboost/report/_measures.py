@@ -51,12 +51,13 @@ def rounds(
 ) -> dict[str, Any]:
     """Predicted positives after every round, per group and true class: all rates of all rounds follow from them.
 
-    ``predictions`` are those of ``staged_predict``, ``names`` those of the groups. Without sample weights they are whole numbers of rows.
+    ``predictions`` are those of ``staged_predict``, ``names`` those of the groups. Without sample weights counts are
+    numbers of rows.
     """
     n_groups, n_rounds, theta = len(names), model.n_estimators_, model.theta_
     cell = group.astype(np.intp) * 2 + y
 
-    def count(rows: Any) -> Floats:
+    def count(rows: Any) -> NDArray[Any]:
         counts = np.bincount(cell[rows], None if weights is None else weights[rows], minlength=2 * n_groups)
         return counts.reshape(n_groups, 2)
 

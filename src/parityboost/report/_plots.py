@@ -1,13 +1,14 @@
 """The report's charts as plotly figure specifications: plain dicts, with colours by the names of the page's style.
 
-``var(--ink)`` is a colour of the page; its script puts in the value that the light or the dark theme has for it. Text of
-the user's data is escaped, because plotly reads tags in it, and stands on numeric axes, because plotly would read
+``var(--ink)`` is a colour of the page; its script puts in the value that the light or the dark theme has for it. Text
+of the user's data is escaped, because plotly reads tags in it, and stands on numeric axes, because plotly would read
 "10" as a number.
 """
 
 from __future__ import annotations
 
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from . import _tables
@@ -17,6 +18,7 @@ MAX_BARS = 20
 SERIES = tuple(f"var(--series-{i})" for i in range(1, 7))
 INK, GRID, MUTED = "var(--ink)", "var(--grid)", "var(--muted)"
 ROW = 26  # pixels
+LABEL = 26  # letters
 
 
 class Figure(NamedTuple):
@@ -64,7 +66,13 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
         )
     layout = _layout(ROW * y + 70)
     layout["xaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
-    layout["yaxis"] |= {"tickvals": ticks, "ticktext": labels, "range": [y - 0.6, -0.7], "showgrid": False}
+    layout["yaxis"] |= {
+        "tickvals": ticks,
+        "ticktext": labels,
+        "range": [y - 0.6, -0.7],
+        "showgrid": False,
+        "zeroline": False,
+    }
     layout["annotations"] = notes
     caption = (
         f"Rates in each group of {attribute}. The line through a dot is its interval; where lines of two groups do not "
@@ -103,10 +111,10 @@ def reliability(report: Row, attribute: str, at: int) -> Figure:
             }
         )
     layout = _layout(360, legend=len(names))
-    for axis, title in (("xaxis", "mean score of a tenth of the rows"), ("yaxis", "share of true positives")):
-        layout[axis] |= {"range": [0, 1.02], "tickformat": ".0%", "title": {"text": title}}
+    for axis, title in (("xaxis", "mean score"), ("yaxis", "share of true positives")):
+        layout[axis] |= {"range": [0, 1.02], "tickformat": ".0%"} | _axis_title(title)
     caption = (
-        f"Scores against outcomes in each group of {attribute}. On the dotted line a score of 30 % means that 30 % are "
+        f"Scores against outcomes in each group of {attribute}. On the dotted line a score of 0.3 means that 30 % are "
         "positive. Where two groups’ lines differ, the same score means different things for them."
     )
     table = Table(
@@ -131,12 +139,12 @@ def importances(report: Row) -> Figure:
     layout = _layout(ROW * len(shown) + 70)
     layout["yaxis"] |= _rows([row["feature"] for row in shown])
     what = "how far it moves the score, on average" if by == "mean_abs_deviation" else "share of the learners’ weights"
-    layout["xaxis"] |= {"title": {"text": what}}
+    layout["xaxis"] |= _axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
     trace = _bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], SERIES[0])
     most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
     caption = (
-        f"Importance of {most}{len(used)} features that the model uses, of {len(report['model']['importances'])}: {what}. "
-        f"{shown[0]['feature']} matters most."
+        f"Importance of {most}{len(used)} features that the model uses, of {len(report['model']['importances'])}: "
+        f"{what}. {shown[0]['feature']} matters most."
         if shown
         else "The model uses no feature."
     )
@@ -162,15 +170,15 @@ def shape(found: Row, at: int) -> Figure:
 
 
 def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
-    low, high = found["range"]
+    low, high = map(_round, found["range"])
     scores = found["scores"]
     x = [low, *found["thresholds"], high]
-    missing_at = high + 0.06 * (high - low)
+    missing_at = _round(high + 0.06 * (high - low))
     density = {
         "type": "bar",
-        "x": [_round((a + b) / 2) for a, b in zip(found["edges"], found["edges"][1:], strict=False)],
+        "x": [_round((a + b) / 2) for a, b in pairwise(found["edges"])],
         "y": [_round(share) for share in found["shares"]],
-        "width": [_round(b - a) for a, b in zip(found["edges"], found["edges"][1:], strict=False)],
+        "width": [_round(b - a) for a, b in pairwise(found["edges"])],
         "yaxis": "y2",
         "marker": {"color": GRID},
         "hoverinfo": "skip",
@@ -186,7 +194,7 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
     missing = {
         "type": "scatter",
         "mode": "markers",
-        "x": [_round(missing_at)],
+        "x": [missing_at],
         "y": [_round(found["missing"])],
         "marker": {"symbol": "diamond-open", "size": 10, "color": SERIES[1], "line": {"width": 2}},
         "cliponaxis": False,
@@ -195,19 +203,18 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
     layout = _layout(240)
     layout["showlegend"] = False
     layout["xaxis"] |= {"range": [low, missing_at], "zeroline": False, "showgrid": False}
+    layout["margin"]["b"] = 28
     ends = [*scores, found["missing"], 0.0]
     bottom, top = min(ends), max(ends)
     pad = 0.08 * (top - bottom) or 1.0
     # The lowest quarter of the picture is for the histogram.
     layout["yaxis"] |= {"range": [_round(bottom - 0.35 * (top - bottom) - pad), _round(top + pad)], "zeroline": True}
     layout["yaxis2"] = {
-        "overlaying": "y",
         "range": [0, 4.5 * (max(found["shares"]) or 1)],
         "visible": False,
         "fixedrange": True,
     }
-    layout["yaxis"] |= {"overlaying": "y2"}
-    layout["yaxis2"].pop("overlaying")
+    layout["yaxis"] |= {"overlaying": "y2", "tickmode": "auto", "nticks": 6}  # else it takes over the ticks of y2
     best, worst = (ends_of(found, end) for end in (max, min))
     caption = (
         f"{found['feature']}: the score is highest {best} and lowest {worst}; a missing value adds "
@@ -231,28 +238,30 @@ def ends_of(found: Row, end: Any) -> str:
 
 
 def _category_shape(found: Row) -> tuple[list[Row], Row, str]:
-    rows = sorted(zip(found["categories"], found["scores"], found["shares"], strict=True), key=lambda row: -row[2])
-    left_out = len(rows) - MAX_BARS
-    rows = sorted(rows[:MAX_BARS], key=lambda row: -row[1])
-    names = [*(row[0] for row in rows), "missing or unseen"]
-    values = [*(_round(row[1]) for row in rows), _round(found["missing"])]
-    shares = [*(row[2] for row in rows), found["missing_share"]]
-    layout = _layout(ROW * len(names) + 60)
-    layout["yaxis"] |= _rows(names)
-    size = max(abs(value) for value in values) or 1.0
-    layout["xaxis"] |= {"range": [-1.35 * size, 1.35 * size]}
+    """Bars per distinct score, highest first; missing and unseen values last."""
+    by_score: dict[float, list[tuple[float, str]]] = {}
+    for name, value, share in zip(found["categories"], found["scores"], found["shares"], strict=True):
+        by_score.setdefault(value, []).append((share, name))
+    most_rows = sorted(by_score, key=lambda value: -sum(share for share, _ in by_score[value]))[:MAX_BARS]
+    bars, ends = [], []
+    for value in sorted(most_rows, reverse=True):
+        members = sorted(by_score[value], key=lambda member: -member[0])
+        first, others = members[0][1], len(members) - 1
+        more = f" and {others} other{'s' if others > 1 else ''}" if others else ""
+        bars.append((_cut(first, LABEL - len(more)) + more, value, sum(share for share, _ in members)))
+        ends.append(f"{first}{more} ({_tables.score(value)})")
+    caption = f"{found['feature']}: the score is highest for {ends[0]} and lowest for {ends[-1]}."
+    if len(by_score) > MAX_BARS:
+        caption += f" The {MAX_BARS} scores that most rows have are drawn; all are in the table."
+    bars.append(("missing or unseen", found["missing"], found["missing_share"]))
+    values = [_round(value) for _, value, _ in bars]
+    layout = _layout(ROW * len(bars) + 40)
+    layout["margin"]["b"] = 28
+    layout["yaxis"] |= _rows([name for name, *_ in bars])
+    layout["xaxis"] |= _room_for_text(values)
     colours = [SERIES[0] if value > 0 else SERIES[1] for value in values]
-    hover = [
-        f"{name}: {percent} of the rows" for name, percent in zip(names, map(_tables.percent, shares), strict=True)
-    ]
-    trace = _bars(values, [_tables.score(value) for value in values], hover, colours)
-    caption = f"{found['feature']}: the score is highest for {rows[0][0]} ({_tables.score(rows[0][1])}) and lowest for "
-    caption += f"{rows[-1][0]} ({_tables.score(rows[-1][1])})." if rows else ""
-    if not rows:
-        caption = f"{found['feature']}: no category."
-    if left_out > 0:
-        caption += f" The {MAX_BARS} most frequent categories are drawn; {left_out} more are in the table."
-    return [trace], layout, caption
+    hover = [f"{name}, {_tables.percent(share)} of the rows" for name, _, share in bars]
+    return [_bars(values, [_tables.score(value) for value in values], hover, colours)], layout, caption
 
 
 def history(report: Row) -> Figure:
@@ -290,7 +299,7 @@ def history(report: Row) -> Figure:
         }
     )
     layout = _layout(380, legend=len(series))
-    layout["xaxis"] |= {"title": {"text": "number of learners θ"}, "zeroline": False}
+    layout["xaxis"] |= {"zeroline": False} | _axis_title("number of learners θ")
     layout["yaxis"] |= {"rangemode": "tozero"}
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": theta, "x1": theta}
     layout["shapes"] = [
@@ -303,8 +312,8 @@ def history(report: Row) -> Figure:
         else (f" Dotted: on the {on} data, where the objective (error plus gap) is lowest at the chosen θ.")
     )
     caption = (
-        f"Balanced error and {gap.lower()} on these data after every round; lower is better. The dashed upright line is "
-        f"the chosen θ = {theta}.{chosen}"
+        f"Balanced error and {gap.lower()} on these data after every round; lower is better. The dashed upright line "
+        f"is the chosen θ = {theta}.{chosen}"
     )
     table = Table(
         "Measures after every round",
@@ -347,15 +356,15 @@ def comparison(report: Row, attribute: str, at: int) -> Figure:
                     "size": 11,
                     "color": SERIES[1 - i],
                     "symbol": ("circle-open", "circle")[i],
-                    "line": {"width": 2},
+                    "line": {"width": 2, "color": SERIES[1 - i]},
                 },
                 "customdata": [escape(_tables.interval(part, _tables.points)) for part in parts],
                 "hovertemplate": "%{customdata} points<extra></extra>",
             }
         )
     layout = _layout(52 * len(rows) + 90, legend=2)
-    layout["yaxis"] |= _rows([_tables.TITLES[row["measure"]] for row in rows])
-    layout["xaxis"] |= {"rangemode": "tozero", "title": {"text": "difference between groups, percentage points"}}
+    layout["yaxis"] |= _rows([_tables.TITLES[row["measure"]].split(" (")[0] for row in rows])
+    layout["xaxis"] |= {"rangemode": "tozero"} | _axis_title("difference in points")
     caption = (
         f"Differences between the groups of {attribute} with {report['comparison']['baseline']} and with "
         f"{report['model']['name']}, with intervals. Nearer to 0 is better."
@@ -381,10 +390,8 @@ def gaps(found: Row, at: int) -> Figure:
     layout = _layout((ROW + 16 * (n_models - 1)) * len(shown) + 100, legend=n_models if n_models > 1 else 0)
     layout["barmode"] = "group"
     layout["yaxis"] |= _rows([label for label, _ in shown])
-    lows, highs = ([end(0.0, *(parts[m] for _, parts in shown for m in range(n_models)))] for end in (min, max))
-    pad = 0.18 * (highs[0] - lows[0]) or 1.0
-    layout["xaxis"] |= {"range": [_round(lows[0] - (pad if lows[0] < 0 else 0)), _round(highs[0] + pad)]}
-    layout["xaxis"] |= {"title": {"text": "difference in mean score"}}
+    layout["xaxis"] |= _room_for_text([part for _, parts in shown for part in parts])
+    layout["xaxis"] |= _axis_title("difference in mean score")
     about = {"all": "", "positives": ", of the truly positive rows", "negatives": ", of the truly negative rows"}
     totals = " and ".join(
         f"{_tables.score(total)} with {name}" for name, total in zip(found["models"], found["total"], strict=True)
@@ -414,6 +421,17 @@ def _bars(values: list[float], texts: list[str], hover: list[str], colour: Any) 
     }
 
 
+def _axis_title(text: str) -> Row:
+    return {"title": {"text": text, "font": {"size": 12}}}
+
+
+def _room_for_text(values: list[float]) -> Row:
+    """The range of an axis of bars, with room for the numbers beside them."""
+    low, high = min(0.0, *values), max(0.0, *values)
+    pad = 0.28 * (high - low) or 1.0
+    return {"range": [_round(low - (pad if low < 0 else 0.0)), _round(high + (pad if high > 0 else 0.0))], "nticks": 5}
+
+
 def _rows(names: list[str]) -> Row:
     """A vertical axis of names."""
     n = len(names)
@@ -426,9 +444,13 @@ def _rows(names: list[str]) -> Row:
     }
 
 
-def _label(text: str, length: int = 26) -> str:
+def _label(text: str) -> str:
     """A name that fits beside a chart on a phone, as plotly shows it letter by letter."""
-    return escape(text if len(text) <= length else text[: length - 1] + "…")
+    return escape(_cut(text, LABEL))
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: max(length, 8) - 1] + "…"
 
 
 def _note(text: str, y: float) -> Row:

@@ -72,10 +72,10 @@ def to_html(report: dict[str, Any]) -> str:
         figures=figures,
         live=_live(report),
         notes=[f"{row['group']}: {row['note']}" for row in report["audit"]["groups"] if row["note"]],
-        data=Markup(_script_json({"charts": charts, "rounds": report["rounds"]})),  # noqa: S704
-        style=Markup(_resource("_style.css")),  # noqa: S704
-        script=Markup(_resource("_script.js")),  # noqa: S704
-        plotly=Markup(get_plotlyjs()),  # noqa: S704
+        data=Markup(_script_json({"charts": charts, "rounds": report["rounds"]})),
+        style=Markup(_resource("_style.css")),
+        script=Markup(_resource("_script.js")),
+        plotly=Markup(get_plotlyjs()),
     )
 
 
@@ -163,7 +163,7 @@ def _card(name: str, row: Row, change: Row | None, report: Row, points: bool = F
     if row["value"] is None:
         return {"name": name, "value": _tables.UNDEFINED, "remark": "not defined"}
     value = f"{_tables.points(row['value'])} points" if points else _tables.percent(row["value"])
-    remark = f"({_tables.points(row['lower'])} to {_tables.points(row['upper'])})"
+    remark = f"({_tables.points(row['lower'])}–{_tables.points(row['upper'])})"
     if change is not None and change["baseline"]["value"] is not None:
         was = (_tables.points if points else _tables.percent)(change["baseline"]["value"])
         remark += f"; {report['comparison']['baseline']}: {was}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from inspect import signature
 from typing import Any
@@ -113,9 +113,9 @@ def build(
     if baseline is not None:
         report["comparison"] = _comparison(baseline, audited, X, y, predicted, options)
     report["gaps"] = _gaps(model, baseline, X, positive, frame, weights)
-    report = _plain(report)
-    report["summary"] = _words.summary(report)
-    return report
+    plain: dict[str, Any] = _plain(report)
+    plain["summary"] = _words.summary(plain)
+    return plain
 
 
 def build_audit(audit: Audit, *, title: str | None = None, created: str | None = None) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _from_audit(audited: Audit, title: str, created: str | None) -> dict[str, An
     return {
         "kind": "audit",
         "title": title,
-        "created": created or datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "created": created or datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "versions": {"Python": platform.python_version()} | {name: version(name) for name in packages},
         "data": {
             "n": settings["n"],
@@ -272,8 +272,10 @@ def _comparison(
     rows: list[dict[str, Any]] = []
     for attribute, columns in attributes.items():
         group, found = _inputs.read_groups(columns, len(columns))
-        labels = (np.asarray(values) == label for values in (y, predicted, others))
-        changes = _measures.differences(*labels, group, len(found), options["sample_weight"], options["confidence"])
+        true, mine, theirs = (np.asarray(values) == label for values in (y, predicted, others))
+        changes = _measures.differences(
+            true, mine, theirs, group, len(found), options["sample_weight"], options["confidence"]
+        )
         if not rows:
             for name in _measures.PERFORMANCE:
                 pair = [result.overall.loc[name] for result in (other, audited)]
@@ -329,6 +331,8 @@ def _gaps(
         if mean.min() == mean.max():
             pair = (found[0], found[1])
         table = explain.compare_gaps(models, some, frame.iloc[rows], groups=pair, sample_weight=own)
+        parts_of = dict(zip(table.index, table.to_numpy().tolist(), strict=True))
+        total = parts_of.pop(explain.TOTAL)
         parts.append(
             {
                 "rows": about,
@@ -336,10 +340,8 @@ def _gaps(
                 "low": _inputs.group_name(pair[0]),
                 "high": _inputs.group_name(pair[1]),
                 "models": list(models),
-                "features": [
-                    {"feature": name, "parts": row.tolist()} for name, row in table.drop(index=explain.TOTAL).iterrows()
-                ],
-                "total": table.loc[explain.TOTAL].tolist(),
+                "features": [{"feature": name, "parts": part} for name, part in parts_of.items()],
+                "total": total,
             }
         )
     return parts

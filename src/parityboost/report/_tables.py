@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from . import _words
@@ -77,15 +78,18 @@ def rate(row: Row, name: str) -> str:
     """A rate with its interval."""
     if row[name] is None:
         return UNDEFINED
-    return f"{percent(row[name])} ({_words.points(row[f'{name}_lower'])} to {_words.points(row[f'{name}_upper'])})"
+    return f"{percent(row[name])} ({_words.points(row[f'{name}_lower'])}–{_words.points(row[f'{name}_upper'])})"
 
 
 def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
     """A value with its interval, of which there may be none."""
     if row["value"] is None:
         return UNDEFINED
-    value = points(row["value"], sign) if shown is points else shown(row["value"])
-    return value if row["lower"] is None else f"{value} ({points(row['lower'])} to {points(row['upper'])})"
+    value: str = points(row["value"], sign) if shown is points else shown(row["value"])
+    if row["lower"] is None:
+        return value
+    to = " to " if sign else "–"  # between numbers with a sign, a dash would be read as another
+    return f"{value} ({points(row['lower'])}{to}{points(row['upper'])})"
 
 
 def of(rows: list[Row], attribute: str) -> list[Row]:
@@ -134,7 +138,7 @@ def overall(report: Row) -> Table:
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
     if "auc" in found and found["auc"]["value"] is not None:
         value, lower, upper = (found["auc"][end] for end in ("value", "lower", "upper"))
-        between = "" if lower is None else f" ({lower:.3f} to {upper:.3f})"
+        between = "" if lower is None else f" ({lower:.3f}–{upper:.3f})"
         rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", f"{value:.3f}{between}"])
     return Table("All rows together", ["Measure", "Value (interval)"], rows)
 
@@ -152,7 +156,7 @@ def calibration(report: Row, attribute: str) -> Table:
 def _auc(row: Row) -> str:
     if row["auc"] is None:
         return UNDEFINED
-    return f"{row['auc']:.3f} ({row['auc_lower']:.3f} to {row['auc_upper']:.3f})"
+    return f"{row['auc']:.3f} ({row['auc_lower']:.3f}–{row['auc_upper']:.3f})"
 
 
 def parameters(report: Row) -> Table:
@@ -174,7 +178,7 @@ def shape(found: Row) -> Table:
         rows.append(["missing or unseen", score(found["missing"]), percent(found["missing_share"])])
         return Table(caption, ["Value", "Score", "Share of rows"], rows)
     ends = [number(t) for t in found["thresholds"]]
-    between = [f"above {low}, up to {high}" for low, high in zip(ends, ends[1:], strict=False)]
+    between = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
     names = [f"up to {ends[0]}", *between, f"above {ends[-1]}"] if ends else ["any number"]
     rows = [[name, score(value)] for name, value in zip(names, found["scores"], strict=True)]
     return Table(caption, ["Value", "Score"], [*rows, ["missing", score(found["missing"])]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._audit_text import FINDINGS, finding
+from .._audit_text import FINDINGS, NO_BREAK, finding
 
 Row = dict[str, Any]
 
@@ -14,7 +14,7 @@ GOALS = {
     "statistical_parity": "equal rates of positive predictions",
     "equal_opportunity": "equal rates of missed positives (false negatives)",
     "predictive_equality": "equal rates of false alarms (false positives)",
-    "disparate_mistreatment": "equal error rates: missed positives (false negatives) and false alarms (false positives)",
+    "disparate_mistreatment": "equal rates of missed positives (false negatives) and of false alarms (false positives)",
 }
 MEASURES = {
     "accuracy": "accuracy",
@@ -28,7 +28,7 @@ PERFORMANCE = ("accuracy", "balanced_accuracy")
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}{NO_BREAK}%"
 
 
 def points(share: float) -> str:
@@ -58,17 +58,14 @@ def _sentences(report: Row) -> list[str]:
     overall = {row["measure"]: row for row in audit["overall"]}
     accuracy, level = overall["accuracy"], _level(report)
     sentences = [*_about_model(report)]
-    held_out = " that it should not have seen in training" if report["model"] else ""
+    checked = f"{data['n']:,} predictions were checked."
+    if report["model"]:
+        checked = f"It was checked on {data['n']:,} rows that it should not have seen in training."
     sentences.append(
-        f"It was checked on {data['n']:,} rows{held_out}. {percent(overall['base_rate']['value'])} of them are "
-        f"positive (“{data['positive_label']}”) and {percent(overall['selection_rate']['value'])} are predicted positive; "
-        f"{percent(accuracy['value'])} of the predictions are right ({level} {percent(accuracy['lower'])} to "
-        f"{percent(accuracy['upper'])})."
-        if report["model"]
-        else f"{data['n']:,} predictions were checked. {percent(overall['base_rate']['value'])} of the rows are positive "
-        f"(“{data['positive_label']}”) and {percent(overall['selection_rate']['value'])} are predicted positive; "
-        f"{percent(accuracy['value'])} of the predictions are right ({level} {percent(accuracy['lower'])} to "
-        f"{percent(accuracy['upper'])})."
+        f"{checked} "
+        f"{percent(overall['base_rate']['value'])} of the rows are positive (“{data['positive_label']}”), "
+        f"{percent(overall['selection_rate']['value'])} are predicted positive, and {percent(accuracy['value'])} of "
+        f"the predictions are right ({level} {percent(accuracy['lower'])} to {percent(accuracy['upper'])})."
     )
     for attribute in data["attributes"]:
         row = measure_row(report, attribute, target_measure(report))
@@ -114,7 +111,8 @@ def _changes(report: Row) -> list[str]:
     for row in rows:
         if row["measure"] == target_measure(report) and row["difference"] is not None:
             sentences.append(
-                f"Compared with {comparison['baseline']}, between the groups of {row['attribute']}, {_change(row, report)}."
+                f"Compared with {comparison['baseline']}, between the groups of {row['attribute']}, "
+                f"{_change(row, report)}."
             )
     return sentences
 
@@ -154,10 +152,16 @@ def _conclude(report: Row) -> list[str]:
     for row in audit["measures"]:
         if row["measure"] in FINDINGS and row["measure"] in MEASURES:
             items.append(finding(row, audit["groups"], confidence, least))
+    used = _sensitive_features(report)
+    if used:
+        items.append(
+            f"The model looks at {' and '.join(used)} itself: two people who differ in nothing else may be scored "
+            "differently."
+        )
     comparison = report["comparison"]
     if comparison is not None:
         for row in comparison["rows"]:
-            if row["measure"] not in ("balanced_accuracy", target_measure(report)) or row["lower"] is None:
+            if row["measure"] not in (*PERFORMANCE, target_measure(report)) or row["lower"] is None:
                 continue
             if row["lower"] <= 0 <= row["upper"]:
                 continue
@@ -169,6 +173,19 @@ def _conclude(report: Row) -> list[str]:
                 f"({confidence} {points(_ends(row)[0])} to {points(_ends(row)[1])})."
             )
     return items
+
+
+def _columns(report: Row) -> list[str]:
+    """The sensitive columns, without their crossing, which is the last of several."""
+    attributes: list[str] = report["data"]["attributes"]
+    return attributes[:1] if len(attributes) == 1 else attributes[:-1]
+
+
+def _sensitive_features(report: Row) -> list[str]:
+    """The sensitive columns that are features of the model, by their names."""
+    importances = (report["model"] or {"importances": None})["importances"] or []
+    used = {row["feature"] for row in importances if row["alpha_share"] > 0}
+    return [name for name in _columns(report) if name in used]
 
 
 def _ends(row: Row) -> Sequence[float]:
@@ -201,8 +218,8 @@ def _not_conclude(report: Row) -> list[str]:
         if low["base_rate_upper"] < high["base_rate_lower"]:
             items.append(
                 f"That all measures could be zero at once. The groups of {attribute} have different shares of true "
-                f"positives ({low['group']} {percent(low['base_rate'])}, {high['group']} {percent(high['base_rate'])}), so "
-                "a useful model with equal error rates cannot also have equal rates of positive predictions."
+                f"positives ({low['group']} {percent(low['base_rate'])}, {high['group']} {percent(high['base_rate'])}):"
+                " a useful model with equal error rates cannot also have equal rates of positive predictions."
             )
             break
     small = [row["group"] for row in audit["groups"] if row["note"]]
@@ -210,8 +227,8 @@ def _not_conclude(report: Row) -> list[str]:
         items.append(f"Much about groups with few rows: {', '.join(small[:8])}{', …' if len(small) > 8 else ''}.")
     if len(data["attributes"]) == 1:
         items.append(
-            f"Anything about groups that are not shown here, such as parts of the groups of {data['attributes'][0]}, or "
-            "people who are not in the data."
+            "Anything about groups that are not shown here, such as parts of the groups of "
+            f"{data['attributes'][0]}, or people who are not in the data."
         )
     else:
         items.append("Anything about groups that are not shown here, or people who are not in the data.")
@@ -219,6 +236,11 @@ def _not_conclude(report: Row) -> list[str]:
         "That the labels are right. Where past decisions were biased, a model that repeats them looks accurate here."
     )
     if report["model"] is not None:
+        if report["model"]["importances"] is not None and not _sensitive_features(report):
+            items.append(
+                f"That the model knows nothing of {' and '.join(_columns(report))} because no feature of that name is "
+                "used: other features may stand in for it."
+            )
         items.append(
             "What would happen if a person’s features changed. The curves say how the model scores a value, not what "
             "the value brings about."
@@ -238,4 +260,4 @@ def measure_row(report: Row, attribute: str, measure: str) -> Row:
 
 
 def _level(report: Row) -> str:
-    return f"{100 * report['audit']['settings']['confidence']:g} % interval"
+    return f"{100 * report['audit']['settings']['confidence']:g}{NO_BREAK}% interval"
