@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import parityboost
-from parityboost import baselines, demo, explain, metrics, notions, plot
+from parityboost import baselines, demo, explain, metrics, notions, plot, report
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = [
@@ -49,7 +49,7 @@ for name in {MODULES}:
 
 def test_importing_the_package_leaves_numba_alone():
     result = run_python(
-        "import sys; from parityboost import baselines, datasets, explain, plot; print('numba' in sys.modules)"
+        "import sys; from parityboost import baselines, datasets, explain, plot, report; print('numba' in sys.modules)"
     )
     assert result.stdout.strip() == "False", result.stderr
 
@@ -127,7 +127,7 @@ def test_python_in_the_pages_runs_and_prints_what_they_show(page, capsys):
 
 
 def test_public_names_are_documented_and_exist():
-    for module in (parityboost, metrics, notions, baselines, explain, plot):
+    for module in (parityboost, metrics, notions, baselines, explain, plot, report):
         for name in module.__all__:
             value = getattr(module, name)
             if callable(value):

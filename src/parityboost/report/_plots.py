@@ -18,7 +18,7 @@ MAX_BARS = 20
 SERIES = tuple(f"var(--series-{i})" for i in range(1, 7))
 INK, GRID, MUTED = "var(--ink)", "var(--grid)", "var(--muted)"
 ROW = 26  # pixels
-LABEL = 26  # letters
+LABEL = 25  # letters
 
 
 class Figure(NamedTuple):
@@ -428,7 +428,7 @@ def _axis_title(text: str) -> Row:
 def _room_for_text(values: list[float]) -> Row:
     """The range of an axis of bars, with room for the numbers beside them."""
     low, high = min(0.0, *values), max(0.0, *values)
-    pad = 0.28 * (high - low) or 1.0
+    pad = 0.36 * (high - low) or 1.0
     return {"range": [_round(low - (pad if low < 0 else 0.0)), _round(high + (pad if high > 0 else 0.0))], "nticks": 5}
 
 

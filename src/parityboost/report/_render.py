@@ -163,7 +163,7 @@ def _card(name: str, row: Row, change: Row | None, report: Row, points: bool = F
     if row["value"] is None:
         return {"name": name, "value": _tables.UNDEFINED, "remark": "not defined"}
     value = f"{_tables.points(row['value'])} points" if points else _tables.percent(row["value"])
-    remark = f"({_tables.points(row['lower'])}–{_tables.points(row['upper'])})"
+    remark = f"({_tables.points(row['lower'])}{_tables.DASH}{_tables.points(row['upper'])})"
     if change is not None and change["baseline"]["value"] is not None:
         was = (_tables.points if points else _tables.percent)(change["baseline"]["value"])
         remark += f"; {report['comparison']['baseline']}: {was}"

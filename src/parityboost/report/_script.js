@@ -4,7 +4,7 @@
   const root = document.documentElement;
   const charts = [...document.querySelectorAll("[data-chart]")];
   const printed = window.matchMedia("print");
-  const PRINTED_WIDTH = 660; // pixels of an A4 page between its margins
+  const PRINTED_WIDTH = 660; // pixels; A4 has 680 between its margins
 
   /* Theme: the reader's last choice, if this browser keeps it, else what the system prefers. */
   const store = {
@@ -28,7 +28,8 @@
   };
   const draw = (chart, width) => {
     const spec = colours(data.charts[chart.dataset.chart], getComputedStyle(root));
-    const layout = width ? { ...spec.layout, width } : { ...spec.layout, autosize: true };
+    const layout = { ...spec.layout, autosize: !width };
+    if (width) Object.assign(layout, { width, font: { ...layout.font, size: 10 } });
     Plotly.react(chart, spec.data, layout, { displayModeBar: false, responsive: !width, showTips: false });
   };
   const widthOf = (chart) => (chart.closest(".grid") ? PRINTED_WIDTH / 2 - 12 : PRINTED_WIDTH);

@@ -10,6 +10,7 @@ from . import _words
 Row = dict[str, Any]
 
 UNDEFINED = "–"
+DASH = "\u2060–\u2060"  # between two numbers; no line ends at it
 TITLES = {
     "accuracy": "Accuracy",
     "balanced_accuracy": "Balanced accuracy",
@@ -78,7 +79,7 @@ def rate(row: Row, name: str) -> str:
     """A rate with its interval."""
     if row[name] is None:
         return UNDEFINED
-    return f"{percent(row[name])} ({_words.points(row[f'{name}_lower'])}–{_words.points(row[f'{name}_upper'])})"
+    return f"{percent(row[name])} ({_words.points(row[f'{name}_lower'])}{DASH}{_words.points(row[f'{name}_upper'])})"
 
 
 def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
@@ -88,7 +89,7 @@ def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
     value: str = points(row["value"], sign) if shown is points else shown(row["value"])
     if row["lower"] is None:
         return value
-    to = " to " if sign else "–"  # between numbers with a sign, a dash would be read as another
+    to = " to " if sign else DASH  # between numbers with a sign, a dash would be read as another
     return f"{value} ({points(row['lower'])}{to}{points(row['upper'])})"
 
 
@@ -136,10 +137,11 @@ def overall(report: Row) -> Table:
     found = {row["measure"]: row for row in report["audit"]["overall"]}
     names = ("accuracy", "balanced_accuracy", "tpr", "tnr", "precision", "base_rate", "selection_rate")
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
-    if "auc" in found and found["auc"]["value"] is not None:
-        value, lower, upper = (found["auc"][end] for end in ("value", "lower", "upper"))
-        between = "" if lower is None else f" ({lower:.3f}–{upper:.3f})"
-        rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", f"{value:.3f}{between}"])
+    if "auc" in found:
+        auc = {
+            f"auc{end}": found["auc"][name] for end, name in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
+        }
+        rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", _auc(auc)])
     return Table("All rows together", ["Measure", "Value (interval)"], rows)
 
 
@@ -154,9 +156,10 @@ def calibration(report: Row, attribute: str) -> Table:
 
 
 def _auc(row: Row) -> str:
-    if row["auc"] is None:
+    value, lower, upper = (row[f"auc{end}"] for end in ("", "_lower", "_upper"))
+    if value is None:
         return UNDEFINED
-    return f"{row['auc']:.3f} ({row['auc_lower']:.3f}–{row['auc_upper']:.3f})"
+    return f"{value:.3f}" if lower is None else f"{value:.3f} ({lower:.3f}{DASH}{upper:.3f})"
 
 
 def parameters(report: Row) -> Table:
