@@ -61,7 +61,8 @@ class Reader(HTMLParser):
         self.inside = None
 
     def handle_data(self, data):
-        (self.scripts if self.inside == "script" else self.text).append(data)
+        if self.inside != "style":
+            (self.scripts if self.inside == "script" else self.text).append(data)
 
 
 def measures_at(rounds, i):
@@ -120,17 +121,18 @@ def test_the_comparison_has_both_models_measures_and_their_difference(adult, pag
     assert rows["accuracy"]["lower"] < rows["accuracy"]["difference"] < rows["accuracy"]["upper"]
 
 
-def test_intervals_of_differences_cover_the_true_difference():
+def test_intervals_of_differences_cover_the_true_difference(monkeypatch):
     """A baseline that is right in 80 % of the rows, a model in 85 %: the change is 5 points in nearly all samples."""
+    monkeypatch.setattr(_measures, "N_DRAWS", 300)
     rng = np.random.default_rng(0)
     covered = 0
-    for _ in range(200):
+    for _ in range(100):
         y, group = rng.random(800) < 0.5, rng.integers(0, 2, 800)
         luck = rng.random(800)
         baseline, model = y ^ (luck < 0.2), y ^ (luck < 0.15)
         found = _measures.differences(y, model, baseline, group, 2, None, 0.95)["accuracy"]
         covered += found["lower"] <= 0.05 <= found["upper"]
-    assert 0.9 <= covered / 200 <= 0.99
+    assert 89 <= covered <= 99
 
 
 def test_weights_that_repeat_rows_give_the_figures_of_repeated_rows(people):
