@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm, studentized_range
 from sklearn.metrics import roc_auc_score
 
 from parityboost import _intervals
@@ -73,7 +73,7 @@ def test_intervals_hold_the_value_and_stay_in_range(parts):
     few = any((part.n > 0).sum() < 2 for part in parts)
     for found, most in (
         (largest_of(parts, 0.95, draws), 1),
-        (sum_of_largest(parts[0], parts[1], 0.95, draws), 2),
+        (sum_of_largest(parts, 0.95, draws), 2),
     ):
         if few:
             assert np.isnan(found).all()
@@ -83,7 +83,7 @@ def test_intervals_hold_the_value_and_stay_in_range(parts):
 
 @given(two_rates())
 def test_the_limits_of_a_sum_are_the_best_of_all_pairs_of_pairs(parts):
-    a, b = (_intervals._limits(_intervals._defined(part), Z) for part in parts)
+    a, b = (_intervals._limits(part, Z) for part in _intervals._defined(parts, normals(2, len(parts[0].n)))[0])
     if min(len(a.difference), len(b.difference)) == 0:
         return
     total = a.difference[:, None] + b.difference
@@ -95,11 +95,11 @@ def test_the_limits_of_a_sum_are_the_best_of_all_pairs_of_pairs(parts):
 
 def test_the_bound_for_very_many_groups_is_not_too_tight(monkeypatch):
     parts = rates([30, 40, 50, 20], [100, 90, 120, 70]), rates([5, 9, 1, 2], [50, 60, 40, 90])
-    exact = sum_of_largest(*parts, 0.95, normals(2, 4))
+    exact = sum_of_largest(parts, 0.95, normals(2, 4))
     monkeypatch.setattr(_intervals, "MAX_PAIRS", 0)
-    bound = sum_of_largest(*parts, 0.95, normals(2, 4))
+    bound = sum_of_largest(parts, 0.95, normals(2, 4))
     assert 0 < bound.lower < exact.lower
-    assert bound.lower > 0.8 * exact.lower
+    assert exact.lower - bound.lower < 0.05 * (exact.value - exact.lower)
     assert (bound.value, bound.upper) == (exact.value, exact.upper)
 
 
@@ -127,7 +127,7 @@ def test_intervals_of_measures_cover_the_truth_and_are_not_wide(case):
         found = {
             "one": largest_of([a], 0.95, draws[:1]),
             "larger": largest_of([a, b], 0.95, draws),
-            "sum": sum_of_largest(a, b, 0.95, draws),
+            "sum": sum_of_largest([a, b], 0.95, draws),
         }
         for name, (_, lower, upper) in found.items():
             covered[name] += lower - 1e-12 <= truth[name] <= upper + 1e-12
@@ -138,6 +138,18 @@ def test_intervals_of_measures_cover_the_truth_and_are_not_wide(case):
         assert covered[name] >= 0.92 * n_simulated, (name, covered[name])
         # Against a plain interval of the two groups that are known least well, were they known to differ most.
         assert width[name] < 1.35 * 2 * Z * np.sqrt(widest[name]), name
+
+
+@pytest.mark.parametrize("n_groups", [3, 6, 10])
+def test_the_critical_value_is_tukeys(n_groups):
+    draws = np.random.default_rng(0).standard_normal((100_000, n_groups))
+    same = rates([60] * n_groups, [200] * n_groups)
+
+    def worst(block):
+        return _intervals._studentised(same, block[0], Z)[0].max(axis=1)
+
+    found = _intervals._critical(worst, [draws], 0.95, Z)
+    assert found == pytest.approx(studentized_range.ppf(0.95, n_groups, np.inf) / np.sqrt(2), abs=0.02)
 
 
 def test_a_percentile_bootstrap_would_not_cover_zero():
@@ -175,17 +187,20 @@ def test_auc_needs_both_classes():
 
 def test_perfect_scores_do_not_make_certain():
     found = auc(np.arange(20) > 9, np.arange(20.0), np.ones(20), 0.95)
-    assert (found.value, found.upper) == (1, 1)
+    assert (found.value, found.upper) == (pytest.approx(1), 1)
     assert 0.6 < found.lower < 0.8
 
 
-@pytest.mark.parametrize(("shift", "n_positive", "n_negative"), [(0.0, 30, 100), (1.0, 60, 60), (2.5, 40, 400)])
-def test_the_interval_of_auc_covers(shift, n_positive, n_negative):
-    from scipy.stats import norm
-
+@pytest.mark.parametrize(
+    ("shift", "n_positive", "n_negative", "at_least"),
+    # Of 20,000 simulations 0.958, 0.957, 0.946 and 0.924 cover; four standard errors of 1,000 are less.
+    # The last is the hardest found: DeLong's variance is too small for an area near one.
+    [(0.0, 30, 100, 0.93), (1.0, 60, 60, 0.93), (1.0, 10, 200, 0.917), (2.5, 40, 400, 0.89)],
+)
+def test_the_interval_of_auc_covers(shift, n_positive, n_negative, at_least):
     truth, rng, covered = norm.cdf(shift / np.sqrt(2)), np.random.default_rng(0), 0
     y = np.arange(n_positive + n_negative) < n_positive
-    for _ in range(500):
+    for _ in range(1000):
         _, lower, upper = auc(y, rng.normal(size=len(y)) + shift * y, np.ones(len(y)), 0.95)
         covered += lower <= truth <= upper
-    assert covered >= 0.92 * 500
+    assert covered >= at_least * 1000

@@ -166,7 +166,7 @@ def measure_table(groups: Groups, confidence: float, normals: Floats, min_group_
         names = [_RATE_OF.get(gap.name, gap.name) for gap in notion.gaps]
         parts = [groups.rates(name) for name in names]
         if isinstance(notion, DisparateMistreatment):
-            interval = sum_of_largest(parts[0], parts[1], confidence, normals)
+            interval = sum_of_largest(parts, confidence, normals)
         else:
             interval = largest_of(parts, confidence, normals[: len(parts)])
         row: dict[str, Any] = {"measure": notion.name, **interval._asdict(), "rate": None}

@@ -16,17 +16,19 @@ For two groups and one rate this is Newcombe's interval of the difference, folde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
 
 # Up to so many pairs of groups the critical value of a sum is that of all pairs of pairs; above, a bound on it.
-MAX_PAIRS = 300
+MAX_PAIRS = 100
+BLOCK = 1 << 20  # differences that are in memory at a time
+ROUNDING = 1e-12
 
 
 class Rates(NamedTuple):
@@ -72,42 +74,50 @@ def largest_of(parts: Sequence[Rates], confidence: float, normals: Floats) -> In
 
     ``normals[part, draw, group]`` are standard normal; every rate of every group has its own.
     """
-    defined = [(_defined(rates), draw[:, rates.n > 0]) for rates, draw in zip(parts, normals, strict=True)]
-    if any(len(rates.n) < 2 for rates, _ in defined):
+    defined, draws = _defined(parts, normals)
+    if any(len(rates.n) < 2 for rates in defined):
         return UNDEFINED
-    z = critical_z(confidence)
-    errors = [_studentised(rates, draw, z)[0] for rates, draw in defined]
-    c = _quantile(np.max([error.max(axis=1) for error in errors], axis=0), confidence, z)
-    if len(errors) == 1 and errors[0].shape[1] == 1:
-        c = z  # one pair: nothing to correct for
-    lower = max(_limits(rates, c).lower.max() for rates, _ in defined)
-    upper = max(_limits(rates, z).upper.max() for rates, _ in defined)
-    return Interval(max(float(np.ptp(rates.value)) for rates, _ in defined), max(float(lower), 0.0), float(upper))
+    z = c = critical_z(confidence)
+    if len(defined) > 1 or len(defined[0].n) > 2:  # one pair alone needs no correction
+
+        def worst(block: list[Floats]) -> Floats:
+            errors = [_studentised(rates, draw, z)[0].max(axis=1) for rates, draw in zip(defined, block, strict=True)]
+            largest: Floats = np.max(errors, axis=0)
+            return largest
+
+        c = _critical(worst, draws, confidence, z)
+    value = max(float(np.ptp(rates.value)) for rates in defined)
+    lower = max(float(_limits(rates, c).lower.max()) for rates in defined)
+    upper = max(float(_limits(rates, z).upper.max()) for rates in defined)
+    return Interval(value, max(lower, 0.0), upper)
 
 
-def sum_of_largest(first: Rates, second: Rates, confidence: float, normals: Floats) -> Interval:
+def sum_of_largest(parts: Sequence[Rates], confidence: float, normals: Floats) -> Interval:
     """The largest difference between two groups in one rate plus that in another, independent one."""
-    a, b = _defined(first), _defined(second)
-    if len(a.n) < 2 or len(b.n) < 2:
+    defined, draws = _defined(parts, normals)
+    if any(len(rates.n) < 2 for rates in defined):
         return UNDEFINED
+    a, b = defined
     z = critical_z(confidence)
-    t_a, var_a = _studentised(a, normals[0][:, first.n > 0], z)
-    t_b, var_b = _studentised(b, normals[1][:, second.n > 0], z)
-    if len(var_a) * len(var_b) <= MAX_PAIRS**2:
-        # Signs are free, so the largest sum of two errors is the sum of their absolute values.
-        worst = np.zeros(len(t_a))
+
+    def worst(block: list[Floats]) -> Floats:
+        (t_a, var_a), (t_b, var_b) = _studentised(a, block[0], z), _studentised(b, block[1], z)
+        largest: Floats = np.hypot(t_a.max(axis=1), t_b.max(axis=1))
+        if len(var_a) * len(var_b) > MAX_PAIRS**2:  # Cauchy and Schwarz: no pair of pairs has a larger error
+            return largest
+        largest = np.zeros(len(t_a))
+        e_b = t_b * np.sqrt(var_b)
         for error, variance in zip(t_a.T, var_a, strict=True):
-            total = (error * np.sqrt(variance))[:, None] + t_b * np.sqrt(var_b)
-            worst = np.maximum(worst, (total / np.sqrt(variance + var_b)).max(axis=1))
-    else:  # Cauchy and Schwarz: no pair of pairs has a larger error
-        worst = np.hypot(t_a.max(axis=1), t_b.max(axis=1))
-    c = _quantile(worst, confidence, z)
-    value = float(np.ptp(a.value) + np.ptp(b.value))
-    low_a, low_b = _limits(a, c), _limits(b, c)
-    high_a, high_b = _limits(a, z), _limits(b, z)
+            # Signs are free, so the largest sum of two errors is the sum of their absolute values.
+            total = (error * np.sqrt(variance))[:, None] + e_b
+            largest = np.maximum(largest, (total / np.sqrt(variance + var_b)).max(axis=1))
+        return largest
+
+    c = _critical(worst, draws, confidence, z)
+    (low_a, low_b), (high_a, high_b) = ([_limits(rates, limit) for rates in defined] for limit in (c, z))
     lower = _best_sum(low_a.difference, low_a.below, low_b.difference, low_b.below, -1)
     upper = _best_sum(high_a.difference, high_a.above, high_b.difference, high_b.above, +1)
-    return Interval(value, max(lower, 0.0), upper)
+    return Interval(float(np.ptp(a.value) + np.ptp(b.value)), max(lower, 0.0), upper)
 
 
 class _Limits(NamedTuple):
@@ -148,9 +158,13 @@ def _frontier(value: Floats, side: Floats) -> NDArray[np.intp]:
     return order[ranked >= np.maximum.accumulate(ranked)]
 
 
-def _defined(rates: Rates) -> Rates:
-    has_any = rates.n > 0
-    return Rates(rates.value[has_any], rates.n[has_any])
+def _defined(parts: Sequence[Rates], normals: Floats) -> tuple[list[Rates], list[Floats]]:
+    """The groups that have each rate, and their draws."""
+    has = [rates.n > 0 for rates in parts]
+    return (
+        [Rates(rates.value[own], rates.n[own]) for rates, own in zip(parts, has, strict=True)],
+        [draw[:, own] for draw, own in zip(normals, has, strict=True)],
+    )
 
 
 def _studentised(rates: Rates, normals: Floats, z: float) -> tuple[Floats, Floats]:
@@ -163,26 +177,39 @@ def _studentised(rates: Rates, normals: Floats, z: float) -> tuple[Floats, Float
     return np.abs(errors[:, g] - errors[:, h]) / np.sqrt(variance), variance
 
 
-def _quantile(errors: Floats, confidence: float, z: float) -> float:
-    return max(float(np.quantile(errors, confidence)), z)  # by the luck of the draw it could be less
+def _critical(worst: Callable[[list[Floats]], Floats], draws: list[Floats], confidence: float, z: float) -> float:
+    """The quantile of the largest error, found block by block for the sake of memory."""
+    n_draws, n_groups = draws[0].shape[0], max(draw.shape[1] for draw in draws)
+    step = max(BLOCK // n_groups**2, 1)
+    errors = [worst([draw[start : start + step] for draw in draws]) for start in range(0, n_draws, step)]
+    return max(float(np.quantile(np.concatenate(errors), confidence)), z)  # by the luck of the draw it could be less
 
 
 def auc(positive: NDArray[np.bool_], scores: Floats, weights: Floats, confidence: float) -> Interval:
-    """Area under the ROC curve with DeLong's variance, as a Wilson interval; not defined for one class.
+    """Area under the ROC curve, not defined for one class.
 
-    The variance is turned into the number of instances for which a share of that size has the same one.
+    The interval is DeLong's on the scale of the log odds, with Student's quantile for the smaller class. Scores that
+    separate the classes have no such variance: they get Wilson's interval for the smaller class. Simulated coverage at
+    0.95 is 0.945 to 0.98, and 0.924 for an area of 0.96 from 40 positives: DeLong's variance is too small up there.
     """
     if positive.all() or not positive.any():
         return UNDEFINED
-    above = _share_below(scores[positive], scores[~positive], weights[~positive])
-    below = _share_below(-scores[~positive], -scores[positive], weights[positive])
-    w_pos, w_neg = weights[positive] / weights[positive].sum(), weights[~positive] / weights[~positive].sum()
-    value = float(w_pos @ above)
-    variance = float(w_pos**2 @ (above - value) ** 2 + w_neg**2 @ (below - value) ** 2)
-    fewest = float(min(1.0 / (w_pos @ w_pos), 1.0 / (w_neg @ w_neg)))
-    n = value * (1.0 - value) / variance if variance > 0 else fewest
-    lower, upper = wilson(value, n, critical_z(confidence))
-    return Interval(value, float(lower), float(upper))
+    value, variances, sizes = 0.0, [], []
+    for own, sign in ((positive, -1.0), (~positive, 1.0)):  # a share of the other class beaten, per instance
+        beaten = _share_below(-sign * scores[own], -sign * scores[~own], weights[~own])
+        share = weights[own] / weights[own].sum()
+        value = min(float(share @ beaten), 1.0)
+        sizes.append(1.0 / float(share @ share))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variances.append(np.float64(share @ (beaten - value) ** 2) / (sizes[-1] - 1.0))
+    variance = float(sum(variances))
+    # Separated but for rounding, or a class of one.
+    if not (np.isfinite(variance) and variance > ROUNDING**2 and ROUNDING < value < 1 - ROUNDING):
+        lower, upper = wilson(value, min(sizes), critical_z(confidence))
+        return Interval(value, float(lower), float(upper))
+    freedom = variance**2 / sum(float(v) ** 2 / (n - 1.0) for v, n in zip(variances, sizes, strict=True))
+    half = float(stdtrit(freedom, 0.5 + 0.5 * confidence)) * np.sqrt(variance) / (value * (1.0 - value))
+    return Interval(value, float(expit(logit(value) - half)), float(expit(logit(value) + half)))
 
 
 def _share_below(points: Floats, others: Floats, weights: Floats) -> Floats:
