@@ -3,7 +3,7 @@
 import sys
 from itertools import pairwise
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +13,7 @@ from parityboost import AdaFairClassifier, explain, metrics, plot
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.plot import _style
 
-mpl.use("agg")
-plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("agg")
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +91,17 @@ def test_a_numeric_feature_is_drawn_as_its_steps(model, people):
     assert texts(ax) == [f"missing ({share:.1%} of X)"]
 
 
+def test_a_score_of_missing_values_beyond_all_others_is_in_the_picture():
+    x = np.repeat([1.0, 2.0, np.nan], 50)
+    model = AdaBoostClassifier(10).fit(
+        x[:, None], np.random.default_rng(0).random(150) < np.where(np.isnan(x), 0.9, x / 4)
+    )
+    function = explain.shape_function(model, "x0")
+    assert function.missing > max(function.scores)
+    low, high = plot.shape_function(model, "x0", x[:, None]).get_ylim()
+    assert low < min(function.scores) < function.missing < high
+
+
 def test_the_histogram_counts_the_rows_in_view(model, people):
     years = people[0]["years"]
     ax = plot.shape_function(model, "years", people[0])
@@ -119,21 +129,24 @@ def test_categories_of_the_same_score_share_a_bar(people):
     assert rows(ax) == ["Wien", f"{counts.index[0]}, {counts.index[1]} and 2 others", "missing or unseen"]
     assert widths(ax).tolist() == [max(function.scores), min(function.scores), function.missing]
     shares = [(town == "Wien").mean(), (town != "Wien").mean(), 0.0]
-    assert texts(ax)[3:] == [*(f"{share:.1%}" for share in shares), "of X"]
+    first, *others = (f"{share:.1%}" for share in shares)
+    assert texts(ax)[3:] == [f"{first} of X", *others]
     assert_nothing_is_cut_off(ax)
 
 
 def test_of_many_categories_the_extremes_are_drawn():
     names = [f"${k} and a name that is much longer than anyone would want it to be, number {k}" for k in range(40)]
-    X = pd.DataFrame({"c": np.repeat(names, 30)})
+    column = "the name of the column is also quite long, and has a price tag of $5 in it, or $6"
+    X = pd.DataFrame({column: np.repeat(names, 30)})
     y = np.random.default_rng(0).random(len(X)) < np.repeat(np.arange(40) / 40, 30)
     model = AdaBoostClassifier(200).fit(X, y)
-    scores = sorted(set(explain.shape_function(model, "c").scores), reverse=True)
+    scores = sorted(set(explain.shape_function(model, column).scores), reverse=True)
     assert len(scores) > 12
-    ax = plot.shape_function(model, "c", X, top=11)
+    ax = plot.shape_function(model, column, X, top=11)
     assert widths(ax)[:-1].tolist() == [*scores[:6], *scores[-5:]]
     assert len(rows(ax)) == 12
-    assert_nothing_is_cut_off(ax)
+    for other in (ax, plot.waterfall(model, X[:1]), plot.importances(model), plot.gap_decomposition(model, X, y)):
+        assert_nothing_is_cut_off(other)
 
 
 def test_a_feature_that_held_nothing_can_be_drawn(people):
@@ -144,7 +157,7 @@ def test_a_feature_that_held_nothing_can_be_drawn(people):
         assert plot.shape_function(model, "empty", data).patches[0].get_data().values.tolist() == [0.0]
         ax = plot.shape_function(model, "unknown", data)
         assert (rows(ax), widths(ax).tolist()) == (["missing or unseen"], [0.0])
-    assert texts(ax)[1:] == ["100.0%", "of X"]
+    assert texts(ax)[1:] == ["100.0% of X"]
 
 
 @pytest.mark.parametrize("background", [False, True])
@@ -371,6 +384,8 @@ def test_x_of_another_kind_is_refused(model, people):
     X = people[0]
     with pytest.raises(ValueError, match="'years' held numbers"):
         plot.shape_function(model, "years", X.assign(years="many"))
+    with pytest.raises(ValueError, match="column 'skill' of X contains infinity"):
+        plot.shape_function(model, "skill", X.assign(skill=np.inf))
     with pytest.raises(ValueError, match="no feature 'age'"):
         plot.shape_function(model, "age")
 

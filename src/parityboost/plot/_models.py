@@ -17,6 +17,8 @@ from . import _style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+ROWS_TITLE = 44  # letters in a line of it
+
 
 def shape_function(
     model: AdaFairClassifier, feature: str | int, X: Any = None, *, top: int = 20, ax: Axes | None = None
@@ -47,15 +49,19 @@ def shape_function(
     function = explain.shape_function(model, feature)
     source = None if X is None else _source(model, function.feature, X)
     ax = _categories(function, source, top, ax) if function.kind == "categorical" else _steps(function, source, ax)
-    _style.title(ax, f"{function.feature}: what it adds to the score")
+    # A chart of rows has less room for a title, right of the names of the rows.
+    width = ROWS_TITLE if function.kind == "categorical" else 72
+    _style.title(ax, f"{_style.cut(function.feature, width)}: what it adds to the score", width)
     return ax
 
 
 def _source(model: AdaFairClassifier, feature: str, X: Any) -> Source:
     """The feature's column of X, if X is as in training."""
-    binner, sources = model._ensemble.binner, read_sources(model._read_new(X))
-    binner.check(sources)
-    return sources[[column.name for column in binner.columns].index(feature)]
+    columns, sources = model._ensemble.binner.columns, read_sources(model._read_new(X))
+    position = [column.name for column in columns].index(feature)
+    columns[position].check(sources[position])
+    columns[position].encode(sources[position], slice(None))  # refuses infinity, as predicting does
+    return sources[position]
 
 
 def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | None) -> Axes:
@@ -67,6 +73,8 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
     low, high = _range(function.thresholds, present)
     ax.axhline(0, color=_style.FAINT, linewidth=0.8, zorder=0)
     ax.stairs(function.scores, [low, *function.thresholds, high], baseline=None, color=_style.UP, linewidth=2)
+    x = high + 0.05 * (high - low)
+    ax.plot(x, function.missing, "D", color=_style.DOWN, markersize=6, markerfacecolor="none", mew=1.5, clip_on=False)
     label = "missing"
     if len(present):
         # The lowest fifth of the picture is the histogram's.
@@ -81,8 +89,6 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
     if len(values):
         n_missing = len(values) - len(present)
         label = f"missing ({n_missing / len(values):.1%} of X)" if n_missing else "missing (none in X)"
-    x = high + 0.05 * (high - low)
-    ax.plot(x, function.missing, "D", color=_style.DOWN, markersize=6, markerfacecolor="none", mew=1.5, clip_on=False)
     _style.label_ends(ax, [(x, function.missing, label, _style.DOWN)])
     ax.set_xlim(low, x)
     ax.set_xticks([tick for tick in ax.get_xticks() if low <= tick <= high])
@@ -143,8 +149,7 @@ def _categories(function: explain.ShapeFunction, source: Source | None, top: int
     if shares is not None:
         parts.append(shares[-1])
         for y, part in enumerate(parts):
-            _in_margin(ax, y, f"{part:.1%}")
-        _in_margin(ax, -0.85, "of X")
+            _in_margin(ax, y, f"{part:.1%}" if y else f"{part:.1%} of X")
     ax.set_xlabel("score")
     return ax
 
@@ -154,8 +159,8 @@ def _category_shares(function: explain.ShapeFunction, source: Source) -> list[fl
     codes, found = source.factorized(slice(None))
     counts = np.bincount(codes + 1, minlength=len(found) + 1)[1:]
     by_value = dict(zip(found.tolist(), counts.tolist(), strict=True))
-    known = [by_value.get(category, 0) / len(codes) for category in function.categories]
-    return [*known, 1.0 - sum(known)]
+    known = [by_value.get(category, 0) for category in function.categories]
+    return [count / len(codes) for count in (*known, len(codes) - sum(known))]
 
 
 def _list_of(names: list[str]) -> str:
@@ -228,14 +233,14 @@ def waterfall(
     ax.use_sticky_edges = False
     ax.margins(x=0.15)
     ax.set_xlabel(_style.plain(f"score (above 0: {model.classes_[1]})"))
-    _style.title(ax, f"Predicted class: {model.predict(row)[0]}")
+    _style.title(ax, f"Predicted class: {model.predict(row)[0]}", ROWS_TITLE)
     return ax
 
 
 def _value(value: Any) -> str:
     if pd.isna(value):
         return "missing"
-    return f"{value:g}" if isinstance(value, (float, np.floating)) else str(value)
+    return f"{value:.10g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def importances(
@@ -262,8 +267,8 @@ def importances(
     _style.bars(ax, shown, "{:.2f}".format)
     ax.set_xlim(left=0)
     ax.set_xlabel("share of the learners' weights α" if X is None else "mean absolute deviation of the contribution")
-    most = "all" if len(shown) == len(used) else f"the first {len(shown)} of"
-    _style.title(ax, f"Importance of features: {most} {len(used)} that the model uses, of {len(table)}")
+    most = "The" if len(shown) == len(used) else f"The first {len(shown)} of the"
+    _style.title(ax, f"{most} {len(used)} features used, of {len(table)}", ROWS_TITLE)
     return ax
 
 
@@ -309,7 +314,7 @@ def gap_decomposition(
     _style.bars(ax, shown, _style.signed)
     ax.axhline(0.5, color=_style.FAINT, linewidth=0.8)
     ax.set_xlabel(_style.plain(f"difference in mean score ({pair})"))
-    _style.title(ax, "What makes the gap between the groups")
+    _style.title(ax, "What makes the gap between the groups", ROWS_TITLE)
     return ax
 
 

@@ -36,8 +36,8 @@ def height_of(n_rows: int, n_lines: int = 1) -> float:
     return 1.2 + max(n_rows, 3) * max(0.3, 0.19 * n_lines + 0.06)
 
 
-def title(ax: Axes, text: str) -> None:
-    ax.set_title(plain(text, 72), loc="left", fontsize=11)
+def title(ax: Axes, text: str, width: int = 72) -> None:
+    ax.set_title(plain(text, width), loc="left", fontsize=11)
 
 
 def plain(text: Any, width: int = 0) -> str:
