@@ -52,13 +52,11 @@ def axis_title(text: str) -> Row:
 
 
 def room_for_text(values: list[float]) -> Row:
-    """The range of an axis of bars, with room for the numbers beside them."""
+    """The range of an axis of bars, with room for the numbers beside them, also on a phone."""
     low, high = min(0.0, *values), max(0.0, *values)
-    pad = 0.36 * (high - low) or 1.0
-    return {
-        "range": [rounded(low - (pad if low < 0 else 0.0)), rounded(high + (pad if high > 0 else 0.0))],
-        "nticks": 5,
-    }
+    size = high - low or 1.0
+    left = 0.5 * size if low < 0 else 0.0  # further left are the names of the rows
+    return {"range": [rounded(low - left), rounded(high + (0.36 * size if high > 0 else 0.0))], "nticks": 5}
 
 
 def named_rows(names: list[str]) -> Row:
