@@ -389,3 +389,18 @@ def test_the_audit_of_simulated_data_covers_the_true_gaps():
         truth = [0.15, 0.05, 0.2, 0.15]
         covered += (found["lower"].to_numpy() <= truth) & (truth <= found["upper"].to_numpy())
     assert (covered / 200 >= 0.92).all(), covered
+
+
+@pytest.mark.parametrize("rarely_drawn", [False, True])
+def test_intervals_of_weighted_data_cover(rarely_drawn):
+    """Rows are drawn by their prediction and weighted by the inverse: Kish's size alone covers 0.90 here."""
+    rng, covered = np.random.default_rng(1), np.zeros(3)
+    names = ["statistical_parity", "equal_opportunity", "disparate_mistreatment"]
+    for _ in range(200):
+        s, y = rng.integers(0, 2, 800), rng.random(800) < 0.4
+        p = rng.random(800) < np.where(y, 0.6, 0.15)
+        chance = np.where(p == rarely_drawn, 0.3, 0.9)
+        kept = rng.random(800) < chance
+        found = audit(y[kept], p[kept], sensitive_features=s[kept], sample_weight=1 / chance[kept], n_bootstrap=1000)
+        covered += found.measures.set_index("measure").loc[names, "lower"].to_numpy() == 0  # no gap in truth
+    assert (covered / 200 >= 0.92).all(), covered
