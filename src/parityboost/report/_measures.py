@@ -106,10 +106,9 @@ def performance_changes(
     w = np.ones(len(y)) if weights is None else weights
 
     def moments(rows: NDArray[np.bool_]) -> tuple[float, float]:
-        """Mean, and its variance for Kish's effective number of rows, (Σw)² / Σw², as in the audit."""
-        mean = np.average(gained[rows], weights=w[rows])
-        spread = np.average((gained[rows] - mean) ** 2, weights=w[rows])
-        return float(mean), float(spread * (w[rows] ** 2).sum() / w[rows].sum() ** 2)
+        """Weighted mean, and its variance."""
+        mean = float(np.average(gained[rows], weights=w[rows]))
+        return mean, float(((w[rows] * (gained[rows] - mean)) ** 2).sum() / w[rows].sum() ** 2)
 
     of_all = moments(np.ones_like(y))
     of_class = [moments(rows) for rows in (y, ~y) if w[rows].any()]
