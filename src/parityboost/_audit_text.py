@@ -88,7 +88,7 @@ def summary(report: Row) -> list[str]:
     ]
     for row in report["measures"]:
         if row["measure"] in FINDINGS:
-            sentences.append(_finding(row, report["groups"], level, settings["min_group_size"]))
+            sentences.append(finding(row, report["groups"], level, settings["min_group_size"]))
     if "auc" in overall and overall["auc"]["value"] is not None and overall["auc"]["upper"] < 0.5:
         sentences.append("The scores rank negatives above positives: are they those of the positive class?")
     small = [row["group"] for row in report["groups"] if row["note"]]
@@ -102,7 +102,7 @@ def summary(report: Row) -> list[str]:
     return sentences
 
 
-def _finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str:
+def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str:
     attribute, measure = row["attribute"], row["measure"]
     if row["value"] is None:
         return f"{attribute}: {SUBJECTS[measure]} cannot be compared ({row['note']})."
@@ -129,14 +129,14 @@ def _finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> st
             f"{attribute}: no difference in {SUBJECTS[measure]} is established: {apart}, which chance alone can "
             f"explain ({level} 0 to {upper}: up to {upper} points are not ruled out{small})."
         )
-    finding = pattern.format(*names, points=_points(row["value"]))
+    sentence = pattern.format(*names, points=_points(row["value"]))
     against = f"{_percent(row[first + '_rate'])} against {_percent(row[second + '_rate'])}"
     if measure == "statistical_parity":
         against += f", ratio {row['lowest_rate'] / row['highest_rate']:.2f}"
     largest = ""
     if len(compared) > 2:  # which pair is the largest is uncertain too
         largest, level = f", the largest difference among {len(compared)} groups", f"{level} of the largest"
-    return f"{attribute}: {finding}{largest} ({against}; {level} {lower} to {upper} points{small})."
+    return f"{attribute}: {sentence}{largest} ({against}; {level} {lower} to {upper} points{small})."
 
 
 def text(report: Row) -> str:

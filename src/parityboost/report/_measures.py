@@ -1,0 +1,134 @@
+"""What the report counts itself: predictions after every round, and changes from one model to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _rates
+from .._intervals import Interval, critical_z
+from ..estimators import AdaFairClassifier
+from ..explain import scored_on
+from ..notions import DisparateMistreatment, EqualOpportunity, FairnessNotion, PredictiveEquality, StatisticalParity
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept
+
+
+def _balanced_accuracy(counts: Floats) -> Floats:
+    return 1.0 - _rates.balanced_error_rate(counts)
+
+
+def _accuracy(counts: Floats) -> Floats:
+    return 1.0 - _rates.error_rate(counts)
+
+
+PERFORMANCE: dict[str, Callable[[Floats], Floats]] = {"accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy}
+FAIRNESS: dict[str, Callable[[Floats], Floats]] = {
+    notion.name: notion.violation
+    for notion in (StatisticalParity(), EqualOpportunity(), PredictiveEquality(), DisparateMistreatment())
+}
+
+
+def shown_notion(model: AdaFairClassifier) -> FairnessNotion:
+    """The model's own notion; of a model without one, disparate mistreatment."""
+    notion = model._settings().notion
+    return notion if notion.gaps else DisparateMistreatment()
+
+
+def rounds(
+    model: AdaFairClassifier,
+    predictions: Iterable[NDArray[Any]],
+    y: NDArray[np.bool_],
+    group: Ints,
+    names: list[str],
+    weights: Floats | None,
+) -> dict[str, Any]:
+    """Predicted positives after every round, per group and true class: all rates of all rounds follow from them.
+
+    ``predictions`` are those of ``staged_predict``, ``names`` those of the groups. Without sample weights counts are
+    numbers of rows.
+    """
+    n_groups, n_rounds, theta = len(names), model.n_estimators_, model.theta_
+    cell = group.astype(np.intp) * 2 + y
+
+    def count(rows: Any) -> NDArray[Any]:
+        counts = np.bincount(cell[rows], None if weights is None else weights[rows], minlength=2 * n_groups)
+        return counts.reshape(n_groups, 2)
+
+    totals = count(slice(None))
+    every = -(-n_rounds * n_groups // MAX_CELLS)
+    kept, selected = [], []
+    for j, labels in enumerate(predictions, start=1):
+        if j % every == 0 or j in (1, theta, n_rounds):
+            kept.append(j)
+            selected.append(count(labels == model.classes_[1]))
+    positive = np.array(selected, dtype=np.float64)
+    notion = shown_notion(model)
+    counts = np.stack([totals - positive, positive], axis=-1)
+    on = scored_on(model)
+    chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]]
+    return {
+        "groups": names,
+        "negatives": totals[:, 0].tolist(),
+        "positives": totals[:, 1].tolist(),
+        "theta": theta,
+        "rounds": kept,
+        "false_positives": [row[:, 0].tolist() for row in selected],
+        "true_positives": [row[:, 1].tolist() for row in selected],
+        "notion": notion.name,
+        "ber": _rates.balanced_error_rate(counts).tolist(),
+        "violation": notion.violation(counts).tolist(),
+        # What θ was chosen by; a model without a notion chooses none.
+        "chosen_on": on if model._settings().notion.gaps else None,
+        "chosen_ber": chosen.iloc[:, 0].tolist(),
+        "chosen_violation": chosen.iloc[:, 1].tolist(),
+    }
+
+
+def performance_changes(
+    y: NDArray[np.bool_],
+    model: NDArray[np.bool_],
+    baseline: NDArray[np.bool_],
+    weights: Floats | None,
+    confidence: float,
+) -> dict[str, dict[str, float | None]]:
+    """Accuracy and balanced accuracy of the model minus those of the baseline, with intervals.
+
+    Both predicted the same rows: what counts is where one of them is right and the other one wrong.
+    """
+    gained = (model == y).astype(np.float64) - (baseline == y)
+    w = np.ones(len(y)) if weights is None else weights
+
+    def moments(rows: NDArray[np.bool_]) -> tuple[float, float]:
+        """Weighted mean, and its variance."""
+        mean = float(np.average(gained[rows], weights=w[rows]))
+        return mean, float(((w[rows] * (gained[rows] - mean)) ** 2).sum() / w[rows].sum() ** 2)
+
+    of_all = moments(np.ones_like(y))
+    of_class = [moments(rows) for rows in (y, ~y) if w[rows].any()]
+    n = len(of_class)
+    balanced = sum(mean for mean, _ in of_class) / n, sum(variance for _, variance in of_class) / n**2
+    z = critical_z(confidence)
+    return {
+        name: {"difference": mean, "lower": mean - z * variance**0.5, "upper": mean + z * variance**0.5}
+        for name, (mean, variance) in (("accuracy", of_all), ("balanced_accuracy", balanced))
+    }
+
+
+def gap_change(baseline: Interval, model: Interval) -> dict[str, float | None]:
+    """A gap with the model minus the gap with the baseline, with an interval from those of the two gaps.
+
+    On the same rows the two gaps may vary together or, where the model turns a gap around, against each other. From the
+    ends of both intervals the interval of the change holds in either case; it is wide where groups are small.
+    """
+    return {
+        "difference": model.value - baseline.value,
+        "lower": model.lower - baseline.upper,
+        "upper": model.upper - baseline.lower,
+    }

@@ -1,0 +1,302 @@
+"""The report's charts as plotly figure specifications: plain dicts, with colours by the names of the page's style."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from . import _plot_parts as draw
+from . import _tables
+from ._plot_parts import DASHES, INK, MAX_BARS, MUTED, ROW, SERIES, Figure
+from ._plot_shapes import shape
+from ._tables import Row, Table
+
+
+def groups(report: Row, attribute: str, at: int) -> Figure:
+    """Rates of the groups with their intervals, one block of rows per rate."""
+    rows = _tables.of(report["audit"]["groups"], attribute)
+    # Every row has its name beside it, so colours are a help as long as there are enough of them.
+    colours = list(SERIES if len(rows) <= len(SERIES) else SERIES[:1] * len(rows))
+    rates = {name: _tables.RATE_NAMES[name] for name in ("selection_rate", "tpr", "fpr", "accuracy")}
+    traces, ticks, labels, notes, y = [], [], [], [], 0.0
+    for name, title in rates.items():
+        notes.append(draw.note(title, y))
+        shown = [row for row in rows if row[name] is not None]
+        places = [y + 1 + i for i in range(len(shown))]
+        y += len(shown) + 1.3
+        ticks += places
+        labels += [draw.label(row["group"]) for row in shown]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [draw.rounded(row[name]) for row in shown],
+                "y": places,
+                "error_x": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [draw.rounded(row[f"{name}_upper"] - row[name]) for row in shown],
+                    "arrayminus": [draw.rounded(row[name] - row[f"{name}_lower"]) for row in shown],
+                    "color": MUTED,
+                    "thickness": 1.5,
+                    "width": 4,
+                },
+                "marker": {"size": 10, "color": colours[: len(shown)]},
+                "customdata": [escape(f"{row['group']}: {title} {_tables.rate(row, name)}") for row in shown],
+                "hovertemplate": "%{customdata}<extra></extra>",
+                "showlegend": False,
+            }
+        )
+    layout = draw.layout(ROW * y + 70)
+    layout["xaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
+    layout["yaxis"] |= {
+        "tickvals": ticks,
+        "ticktext": labels,
+        "range": [y - 0.6, -0.7],
+        "showgrid": False,
+        "zeroline": False,
+    }
+    layout["annotations"] = notes
+    caption = (
+        f"Rates in each group of {attribute}. The line through a dot is its interval; where lines of two groups do not "
+        "overlap, chance is an unlikely explanation of the difference."
+    )
+    return Figure(f"groups-{at}", f"Rates by group of {attribute}", caption, {"data": traces, "layout": layout}, None)
+
+
+def reliability(report: Row, attribute: str, at: int) -> Figure | None:
+    """Score against outcome, one line per group, if there are not too many to be told apart."""
+    rows = _tables.of(report["audit"]["reliability"], attribute)
+    names = list(dict.fromkeys(row["group"] for row in rows))
+    if len(names) > len(SERIES):
+        return None
+    traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [0, 1],
+            "y": [0, 1],
+            "line": {"color": MUTED, "width": 1, "dash": "dot"},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+    ]
+    for i, name in enumerate(names):
+        own = [row for row in rows if row["group"] == name]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": draw.label(name),
+                "x": [draw.rounded(row["mean_score"]) for row in own],
+                "y": [draw.rounded(row["observed"]) for row in own],
+                "line": {"color": SERIES[i], "width": 2, "dash": DASHES[i]},
+                "customdata": [escape(f"{name}: {row['n']:,} rows") for row in own],
+                "hovertemplate": "%{customdata}<br>score %{x:.1%}, positive %{y:.1%}<extra></extra>",
+            }
+        )
+    layout = draw.layout(360, legend=len(names))
+    for axis, title in (("xaxis", "mean score"), ("yaxis", "share of true positives")):
+        layout[axis] |= {"range": [0, 1.02], "tickformat": ".0%"} | draw.axis_title(title)
+    caption = (
+        f"Scores against outcomes in each group of {attribute}. On the dotted line a score of 0.3 means that 30 % are "
+        "positive. Where two groups’ lines differ, the same score means different things for them."
+    )
+    table = Table(
+        f"Scores and outcomes, groups of {attribute}",
+        [attribute, "Rows", "Mean score", "True positives (interval)"],
+        [
+            [row["group"], f"{row['n']:,}", _tables.percent(row["mean_score"]), _tables.rate(row, "observed")]
+            for row in rows
+        ],
+    )
+    return Figure(
+        f"reliability-{at}", f"What a score means, by {attribute}", caption, {"data": traces, "layout": layout}, table
+    )
+
+
+def importances(report: Row) -> Figure:
+    """The features that matter most."""
+    by = "mean_abs_deviation" if "mean_abs_deviation" in report["model"]["importances"][0] else "alpha_share"
+    used = [row for row in report["model"]["importances"] if row[by] > 0]
+    shown = used[:MAX_BARS]
+    values = [draw.rounded(row[by]) for row in shown]
+    layout = draw.layout(ROW * len(shown) + 70)
+    layout["yaxis"] |= draw.named_rows([row["feature"] for row in shown])
+    what = "how far it moves the score, on average" if by == "mean_abs_deviation" else "share of the learners’ weights"
+    layout["xaxis"] |= draw.axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
+    trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], SERIES[0])
+    most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
+    caption = (
+        f"Importance of {most}{len(used)} features that the model uses, of {len(report['model']['importances'])}: "
+        f"{what}. {shown[0]['feature']} matters most."
+        if shown
+        else "The model uses no feature."
+    )
+    table = Table(
+        "Importance of the features",
+        ["Feature", "Moves the score by", "Share of weights"]
+        if by != "alpha_share"
+        else ["Feature", "Share of weights"],
+        [
+            [row["feature"], *([f"{row[by]:.3f}"] if by != "alpha_share" else []), _tables.percent(row["alpha_share"])]
+            for row in report["model"]["importances"]
+        ],
+    )
+    return Figure("importances", "Importance of the features", caption, {"data": [trace], "layout": layout}, table)
+
+
+def history(report: Row) -> Figure:
+    """Balanced error and the gap after every round; the last trace and the last line are moved by the slider."""
+    rounds, on = report["rounds"], report["rounds"]["chosen_on"]
+    gap = _tables.TITLES.get(rounds["notion"], rounds["notion"])
+    series = [("Balanced error, these data", rounds["ber"], SERIES[0], "solid")]
+    series.append((f"{gap}, these data", rounds["violation"], SERIES[1], "solid"))
+    if on is not None:
+        series.append((f"Balanced error, {on}", rounds["chosen_ber"], SERIES[0], "dot"))
+        series.append((f"{gap}, {on}", rounds["chosen_violation"], SERIES[1], "dot"))
+    traces: list[Row] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": escape(name),
+            "x": rounds["rounds"],
+            "y": [None if value is None else draw.rounded(value) for value in values],
+            "line": {"color": colour, "width": 2 if dash == "solid" else 1.3, "dash": dash},
+            "hovertemplate": "θ = %{x}: %{y:.3f}<extra></extra>",
+        }
+        for name, values, colour, dash in series
+    ]
+    theta = rounds["theta"]
+    at = rounds["rounds"].index(theta)
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [theta, theta],
+            "y": [rounds["ber"][at], rounds["violation"][at]],
+            "marker": {"size": 11, "color": INK},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+    )
+    layout = draw.layout(380, legend=len(series))
+    layout["xaxis"] |= {"zeroline": False} | draw.axis_title("number of learners θ")
+    layout["yaxis"] |= {"rangemode": "tozero"}
+    line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": theta, "x1": theta}
+    layout["shapes"] = [
+        line | {"line": {"color": MUTED, "width": 1, "dash": "dash"}},
+        line | {"line": {"color": INK, "width": 1}},
+    ]
+    chosen = (
+        ""
+        if on is None
+        else (f" Dotted: on the {on} data, where the objective (error plus gap) is lowest at the chosen θ.")
+    )
+    caption = (
+        f"Balanced error and {gap.lower()} on these data after every round; lower is better. The dashed upright line "
+        f"is the chosen θ = {theta}.{chosen}"
+    )
+    table = Table(
+        "Measures after every round",
+        ["θ", *(name for name, *_ in series)],
+        [
+            [str(j), *("–" if values[i] is None else f"{values[i]:.3f}" for _, values, *_ in series)]
+            for i, j in enumerate(rounds["rounds"])
+        ],
+    )
+    return Figure("history", "Over the rounds of training", caption, {"data": traces, "layout": layout}, table)
+
+
+def comparison(report: Row, attribute: str, at: int) -> Figure:
+    """The measures of both models with their intervals."""
+    rows = [
+        row for row in report["comparison"]["rows"] if row["attribute"] == attribute and row["difference"] is not None
+    ]
+    traces = []
+    for i, (which, name) in enumerate(
+        (("baseline", report["comparison"]["baseline"]), ("model", report["model"]["name"]))
+    ):
+        parts = [row[which] for row in rows]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": draw.label(name),
+                "x": [draw.rounded(100 * part["value"]) for part in parts],
+                "y": [j + 0.16 * (2 * i - 1) for j in range(len(rows))],
+                "error_x": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [draw.rounded(100 * (part["upper"] - part["value"])) for part in parts],
+                    "arrayminus": [draw.rounded(100 * (part["value"] - part["lower"])) for part in parts],
+                    "color": MUTED,
+                    "thickness": 1.5,
+                    "width": 4,
+                },
+                "marker": {
+                    "size": 11,
+                    "color": SERIES[1 - i],
+                    "symbol": ("circle-open", "circle")[i],
+                    "line": {"width": 2, "color": SERIES[1 - i]},
+                },
+                "customdata": [escape(_tables.interval(part, _tables.points)) for part in parts],
+                "hovertemplate": "%{customdata} points<extra></extra>",
+            }
+        )
+    layout = draw.layout(52 * len(rows) + 90, legend=2)
+    layout["yaxis"] |= draw.named_rows([_tables.TITLES[row["measure"]].split(" (")[0] for row in rows])
+    layout["xaxis"] |= {"rangemode": "tozero"} | draw.axis_title("difference in points")
+    caption = (
+        f"Differences between the groups of {attribute} with {report['comparison']['baseline']} and with "
+        f"{report['model']['name']}, with intervals. Nearer to 0 is better."
+    )
+    return Figure(f"comparison-{at}", f"Gaps by {attribute}", caption, {"data": traces, "layout": layout}, None)
+
+
+def gaps(found: Row, at: int) -> Figure:
+    """What each feature adds to the difference between two groups, per model."""
+    rows = sorted(found["features"], key=lambda row: -max(map(abs, row["parts"])))
+    rows = [row for row in rows if any(row["parts"])]
+    n_models = len(found["models"])
+    shown = [("total", found["total"]), *((row["feature"], row["parts"]) for row in rows[:12])]
+    if len(rows) > 12:
+        rest = [sum(row["parts"][m] for row in rows[12:]) for m in range(n_models)]
+        shown.append((f"{len(rows) - 12} other features", rest))
+    traces = []
+    for m, name in enumerate(found["models"]):
+        values = [draw.rounded(parts[m]) for _, parts in shown]
+        colour = SERIES[0] if m == n_models - 1 else SERIES[1]
+        trace = draw.bars(values, [_tables.score(value) for value in values], [label for label, _ in shown], colour)
+        traces.append(trace | {"name": draw.label(name), "showlegend": n_models > 1})
+    layout = draw.layout((ROW + 16 * (n_models - 1)) * len(shown) + 100, legend=n_models if n_models > 1 else 0)
+    layout["barmode"] = "group"
+    layout["yaxis"] |= draw.named_rows([label for label, _ in shown])
+    layout["xaxis"] |= draw.room_for_text([part for _, parts in shown for part in parts])
+    layout["xaxis"] |= draw.axis_title("difference in mean score")
+    about = {"all": "", "positives": ", of the truly positive rows", "negatives": ", of the truly negative rows"}
+    totals = " and ".join(
+        f"{_tables.score(total)} with {name}" for name, total in zip(found["models"], found["total"], strict=True)
+    )
+    caption = (
+        f"Mean score of {found['high']} minus mean score of {found['low']}{about[found['rows']]}: {totals} in total. "
+        f"A bar to the right is a feature that scores {found['high']} higher. The bars add up to the total exactly."
+    )
+    titles = {"all": "All rows", "positives": "Truly positive rows", "negatives": "Truly negative rows"}
+    return Figure(f"gap-{at}", titles[found["rows"]], caption, {"data": traces, "layout": layout}, _tables.gaps(found))
+
+
+def figures(report: Row) -> dict[str, list[Any]]:
+    """All charts, by the part of the page they stand in."""
+    attributes = report["data"]["attributes"]
+    model, compared = report["model"], report["comparison"]
+    audit = report["audit"]
+    return {
+        "groups": [groups(report, attribute, i) for i, attribute in enumerate(attributes)],
+        "reliability": [reliability(report, a, i) for i, a in enumerate(attributes)] if audit["reliability"] else [],
+        "importances": [importances(report)] if model and model["importances"] else [],
+        "shapes": [shape(found, i) for i, found in enumerate(model["shapes"])] if model and model["shapes"] else [],
+        "history": [history(report)] if report["rounds"] else [],
+        "comparison": [comparison(report, a, i) for i, a in enumerate(attributes)] if compared else [],
+        "gaps": [gaps(found, i) for i, found in enumerate(report["gaps"])],
+    }
