@@ -252,3 +252,24 @@ def test_two_million_rows_are_predicted_in_constant_memory(tmp_path):
     with (tmp_path / "out.csv").open() as file:
         assert sum(1 for _ in file) == 2_000_001
     assert peak["large"] < peak["small"] + 60  # MiB; the table itself takes more than 200
+
+
+def test_reports_are_written_for_a_model_and_for_an_audit(folder):
+    pytest.importorskip("plotly")
+    options = ["--target", "income", "--positive", "<=50K", "--sensitive", "sex", "--drop", "id", "--rounds", 10]
+    saved = ["--model", folder / "reported.json", "--report", folder / "model.html"]
+    result = run("train", folder / "train.csv", *options, *saved)
+    assert result.exit_code == 0, result.output
+    assert "On 6,000 rows that were held out" in result.output
+    page = (folder / "model.html").read_text(encoding="utf8")
+    assert "AdaBoost" in page
+    judged = ["--target", "income", "--prediction", "prediction", "--sensitive", "sex", "race"]
+    run("predict", folder / "reported.json", folder / "new.csv", "--out", folder / "reported.csv")
+    result = run("audit", folder / "reported.csv", *judged, "--positive", "<=50K", "--report", folder / "audit.json")
+    assert result.exit_code == 0, result.output
+    report = json.loads((folder / "audit.json").read_text(encoding="utf8"))
+    table = pd.read_csv(folder / "reported.csv")
+    expected = audit(
+        table["income"], table["prediction"], sensitive_features=table[["sex", "race"]], positive_label="<=50K"
+    )
+    assert report["audit"] == expected.to_dict()

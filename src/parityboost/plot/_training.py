@@ -217,7 +217,7 @@ def frontier(
     for at in np.unique([int((points["violation"] - step).abs().argmin()) for step in steps]):
         row = points.iloc[at]
         _point_label(ax, row["violation"], row["ber"], f"{points.index[at]}: θ = {row['theta']:.0f}", _style.QUIET, 1)
-    best = points.loc[points["objective"].idxmin()]
+    best = points.iloc[int(points["objective"].argmin())]
     ax.plot(
         best["violation"], best["ber"], "o", markersize=11, markerfacecolor="none", markeredgecolor="#D55E00", mew=2
     )
