@@ -17,7 +17,7 @@ from parityboost._intervals import Interval
 from parityboost.audit import audit
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
-from parityboost.report import _measures
+from parityboost.report import _measures, _plots
 
 NASTY = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "<!--\u2028&amp;", "{{ 7 * 7 }} %{x}"]
 MEASURES = {
@@ -156,11 +156,59 @@ def test_weights_that_repeat_rows_give_the_figures_of_repeated_rows(people):
     repeated = report.build(model, X.iloc[twice], y[twice], sensitive_features=group[twice])
     for key in ("positives", "negatives", "true_positives", "false_positives", "ber", "violation"):
         np.testing.assert_allclose(weighted["rounds"][key], repeated["rounds"][key])
-    for key in ("features", "total"):
-        ours, theirs = ([gap[key] for gap in built["gaps"]] for built in (weighted, repeated))
-        if key == "total":
-            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    ours, theirs = ([gap["total"] for gap in built["gaps"]] for built in (weighted, repeated))
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
     assert report.to_html(weighted)
+
+
+def test_rows_without_weight_are_no_rows(people):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=10, random_state=0).fit(X, y, sensitive_features=group)
+    team = np.where(np.arange(len(y)) % 7 == 0, "nobody", group)
+    weights = np.where(team == "nobody", 0.0, 1.0 + np.arange(len(y)) % 2)
+    kept = weights > 0
+    weighted = report.build(model, X, y, sensitive_features=team, sample_weight=weights, created="x")
+    without = report.build(
+        model, X[kept], y[kept], sensitive_features=team[kept], sample_weight=weights[kept], created="x"
+    )
+    assert weighted == without
+    assert weighted["rounds"]["groups"] == ["a", "b"]
+
+
+def test_what_is_not_defined_is_said_to_be(people):
+    """Only one group has positives: there is no gap to speak of, in neither model."""
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=5, random_state=0).fit(X, y, sensitive_features=group)
+    team = np.where(y == 1, "a", group)
+    built = report.build(model, X, y, sensitive_features=team, train=(X, y))
+    assert [gap["rows"] for gap in built["gaps"]] == ["negatives"]
+    assert next(row for row in built["comparison"]["rows"] if row["measure"] == "equal_opportunity")["lower"] is None
+    text = " ".join(Reader(report.to_html(built)).text)
+    assert "(disparate mistreatment) is not defined (not defined for fewer than two groups; no positives: b)" in text
+
+
+def test_wide_data_are_cut_short_and_nothing_is_left_out_of_sums():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(2000, 30)), columns=[f"feature {j}" for j in range(30)])
+    X["place"] = [f"place {k}" for k in rng.integers(0, 40, 2000)]
+    effect = dict(zip(sorted(set(X["place"])), rng.normal(size=40), strict=True))
+    y = (X.iloc[:, :30].sum(axis=1) + 6 * X["place"].map(effect) > 0).astype(int)
+    group = pd.Series(np.where(X["feature 0"] + rng.normal(size=2000) > 0, "a", "b"), name="group")
+    model = AdaFairClassifier(n_estimators=400, random_state=0).fit(X, y, sensitive_features=group)
+    built = report.build(model, X, y, sensitive_features=group)
+    assert len(built["model"]["shapes"]) == 24 < built["model"]["n_used"]
+    figures = _plots.figures(built)
+    bars = figures["gaps"][0].spec["data"][0]
+    total, *others = bars["x"]
+    assert sum(others) == pytest.approx(total, abs=1e-4)
+    assert (
+        figures["gaps"][0].spec["layout"]["yaxis"]["ticktext"][-1] == f"{built['model']['n_used'] - 12} other features"
+    )
+    place = next(figure for figure in figures["shapes"] if figure.title == "place")
+    assert len(place.spec["data"][0]["x"]) == 21
+    assert len(place.table.rows) == 41
+    assert "are drawn; all are in the table" in place.caption
+    assert "24 most important of" in " ".join(Reader(report.to_html(built)).text)
 
 
 def test_train_fits_plain_adaboost_with_as_many_rounds(people):

@@ -85,8 +85,15 @@ def build(
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = _inputs.read_groups(frame, len(table))
-    names = [_inputs.group_name(name) for name in found]
     weights = _inputs.read_weights(sample_weight, len(table))
+    if weights is not None and not weights.all():  # a row without weight is no row
+        kept = np.flatnonzero(weights)
+        X, y, table, frame = (_take(values, kept) for values in (X, y, table, frame))
+        weights = weights[kept]
+        if sensitive_features is not None:
+            sensitive_features = frame
+        group, found = _inputs.read_groups(frame, len(table))
+    names = [_inputs.group_name(name) for name in found]
     options: dict[str, Any] = {
         "sensitive_features": frame,
         "sample_weight": weights,
@@ -159,6 +166,10 @@ def _from_audit(audited: Audit, title: str, created: str | None) -> dict[str, An
         "comparison": None,
         "gaps": [],
     }
+
+
+def _take(values: Any, rows: Any) -> Any:
+    return values.iloc[rows] if isinstance(values, (pd.DataFrame, pd.Series)) else np.asarray(values)[rows]
 
 
 def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) -> pd.DataFrame:
@@ -312,15 +323,12 @@ def _gaps(
     for about in wanted or ["all"]:
         rows = np.flatnonzero({"all": np.ones_like(positive), "positives": positive, "negatives": ~positive}[about])
         own = None if weights is None else weights[rows]
-        some = X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
+        some = _take(X, rows)
         group, found = _inputs.read_groups(frame.iloc[rows], len(rows))
         if len(found) < 2:
             continue
         score = next(iter(models.values())).decision_function(some)
-        mass = np.bincount(group, own)
-        if not mass.all():
-            continue
-        mean = np.bincount(group, score if own is None else score * own) / mass
+        mean = np.bincount(group, score if own is None else score * own) / np.bincount(group, own)
         pair = (found[int(np.argmin(mean))], found[int(np.argmax(mean))])
         if mean.min() == mean.max():
             pair = (found[0], found[1])

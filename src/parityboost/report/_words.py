@@ -121,8 +121,6 @@ def _change(row: Row, report: Row) -> str:
     was, now = row["baseline"]["value"], row["model"]["value"]
     rate = percent if row["measure"] in PERFORMANCE else (lambda share: f"{points(share)} points")
     change = f"{MEASURES[row['measure']]} went from {rate(was)} to {rate(now)}"
-    if row["lower"] is None:
-        return change
     within = f"{_level(report)} of the change {points(row['lower'])} to {points(row['upper'])} points"
     if row["lower"] <= 0 <= row["upper"]:
         return f"{change}, a change that chance alone can explain ({within})"
