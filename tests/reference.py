@@ -5,7 +5,7 @@ Algorithm 1 of the paper line by line. The fast implementation is tested against
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -219,6 +219,17 @@ def candidate_thresholds(margin):
         if not lower <= 0 < upper:
             candidates.append((lower + upper) / 2)
     return sorted(candidates, key=lambda t: (abs(t), t))
+
+
+def best_group_thresholds(margin, y, group, w, notion, c, n_groups):
+    """The lowest objective of all combinations of candidate thresholds, one per group, and the first that has it."""
+    best, best_thresholds = np.inf, None
+    for thresholds in product(candidate_thresholds(margin), repeat=n_groups):
+        predicted = (margin > np.array(thresholds)[group]).astype(int)
+        value = objective(notion, c, y, group, predicted, w, n_groups)
+        if value < best - TIE:
+            best, best_thresholds = value, thresholds
+    return best, best_thresholds
 
 
 def fit(

@@ -7,12 +7,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
 from parityboost import AdaFairClassifier, metrics
-from parityboost._boosting import best_threshold, first_minimum
 from parityboost._inputs import stratified_split
 from parityboost._rates import ratio
 from parityboost._samples import Sample
 from parityboost._sources import read_sources
 from parityboost._threads import Team
+from parityboost._thresholds import best_threshold, candidates, first_minimum
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity, get_notion
@@ -150,8 +150,9 @@ def test_all_thresholds_at_once_equal_one_by_one(seed):
     with Team(1) as team:
         sample = Sample(cell, k, weights, np.arange(n), team)
     sample.margin[:] = np.round(rng.normal(rng.choice([-3, 0, 3]), 1, n), 1)
+    found = candidates(sample.margin, sample.cell, sample.sample_weight, sample.totals)
     for name in NOTIONS:
-        counts, threshold = best_threshold(sample, get_notion(name), 0.7)
+        counts, threshold = best_threshold(found, get_notion(name), 0.7)
         objective = get_notion(name).objective(counts, 0.7)
         assert (objective, threshold) == pytest.approx(naive_best_threshold(sample, get_notion(name), 0.7))
 

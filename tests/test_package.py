@@ -70,12 +70,14 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_codes", "_progress", "_rates", "_sources", "_threads"},
-    {"_kernels", "notions"},
+    {"_codes", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
+    {"_json_values", "_kernels", "_model_file", "notions"},
     {"_binning", "_inputs"},
-    {"_bundles", "_ensemble", "_samples", "metrics"},
-    {"_learners"},
-    {"_boosting"},
+    {"_bundles", "_ensemble", "_samples", "_thresholds", "metrics"},
+    {"_frontier", "_groups", "_learners", "_onnx"},
+    {"_boosting", "_model_json"},
+    {"_control", "_prediction"},
+    {"_portable"},
     {"estimators"},
     {"baselines", "datasets"},
     {"demo", "experiments"},

@@ -19,14 +19,13 @@ from ._ensemble import on_grid
 from ._learners import Learner
 from ._rates import balanced_error_rate, error_rate
 from ._samples import Sample
+from ._thresholds import SAME_OBJECTIVE, best_group_thresholds, best_threshold, candidates, first_minimum
 from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
 
 # A learner with less weighted error than this is perfect: there is nothing left to boost.
 PERFECT = 1e-10
-# Objectives closer than this are equal, so that the first minimum wins whatever the rounding.
-SAME_OBJECTIVE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Settings:
     cumulative: bool = True
     update: str = "confidence"
     learner_weight: str = "error"
-    threshold: float | None = 0.0  # None: chosen together with θ
+    threshold: float | str = 0.0  # "auto" and "per_group": chosen together with θ
     n_iter_no_change: int | None = None
     choose_theta: bool = True  # False: θ is the last round
 
@@ -56,7 +55,7 @@ class Round(NamedTuple):
     costs: Floats  # u[group, class]
     train_counts: Floats  # of the partial ensemble, at the given threshold (at 0 if it is chosen per round)
     scored_counts: Floats  # of the partial ensemble on the data that θ is chosen on
-    threshold: float
+    threshold: float | Floats  # one for all, or one per group
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,11 @@ class Boosted:
     rounds: list[Round]
     theta: int
     stopped: str  # why training ended: "n_estimators", "perfect", "termination" or "no_change"
+
+    @property
+    def thresholds(self) -> Floats:
+        """Of every round; one column per group if each has its own."""
+        return np.array([r.threshold for r in self.rounds])
 
     @property
     def alphas(self) -> Floats:
@@ -81,7 +85,7 @@ def boost(
     number of the round, the round, its objective, and the best round so far.
     """
     notion, train, scored = settings.notion, learner.train, learner.scored
-    threshold = 0.0 if settings.threshold is None else settings.threshold
+    threshold = 0.0 if isinstance(settings.threshold, str) else settings.threshold
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
     theta, best = 0, np.inf
@@ -112,10 +116,7 @@ def boost(
         growth = h.reweight(1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth
 
-        if settings.threshold is None:
-            scored_counts, threshold_j = best_threshold(scored, notion, settings.c)
-        else:
-            scored_counts, threshold_j = scored.threshold_counts(), threshold
+        scored_counts, threshold_j = choose_threshold(scored, settings)
         train_counts = train.threshold_counts()
         rounds.append(Round(h, alpha, h.error, z, counts, u, train_counts, scored_counts, threshold_j))
         if watch_objective:
@@ -151,44 +152,14 @@ def learner_weight(right: float, wrong: float) -> float:
     return max(on_grid(0.5 * math.log(right / max(wrong, PERFECT))), 0.0)
 
 
-def best_threshold(sample: Sample, notion: FairnessNotion, c: float) -> tuple[Floats, float]:
-    """The threshold on the margin with the lowest objective, and the counts at it.
-
-    Sorted by margin, the rows above a threshold are a suffix, so the counts for *all* thresholds are differences of
-    cumulative sums. Candidates are 0 and the midpoints between neighbouring distinct margins (0 stands for the midpoint
-    of the two margins around it). Among equals the one nearest to 0 wins, then the lower.
-    """
-    order = np.argsort(sample.margin, kind="stable")
-    margin = sample.margin[order]
-    last_of_run = np.flatnonzero(margin[1:] > margin[:-1])  # a threshold lies behind each of these
-    thresholds = 0.5 * (margin[last_of_run] + margin[last_of_run + 1])
-    around_zero = (margin[last_of_run] <= 0) & (margin[last_of_run + 1] > 0)
-    thresholds[around_zero] = 0.0
-    n_cells = 2 * sample.n_groups
-    below = np.empty((len(thresholds), n_cells))
-    weight = sample.sample_weight[order] if len(sample.sample_weight) else np.ones(len(order))
-    cell = sample.cell[order]
-    for k in range(n_cells):
-        below[:, k] = np.cumsum(np.where(cell == k, weight, 0.0))[last_of_run]
-    if not around_zero.any():  # all margins on one side of 0
-        thresholds = np.append(thresholds, 0.0)
-        all_above = len(margin) == 0 or margin[0] > 0
-        below = np.vstack([below, np.zeros(n_cells) if all_above else sample.totals.T.ravel()])
-    negatives = below.reshape(-1, 2, sample.n_groups).swapaxes(1, 2)
-    counts = np.stack([negatives, np.maximum(sample.totals - negatives, 0.0)], axis=-1)
-    objective = notion.objective(counts, c)
-    preference = np.lexsort((thresholds, np.abs(thresholds)))
-    at = preference[first_minimum(objective[preference])]
-    return counts[at], float(thresholds[at])
-
-
-def first_minimum(values: Floats) -> int:
-    """Position of the first value that no other beats by more than rounding; NaN is beaten by all others.
-
-    An objective is NaN where a rate of the notion is defined for no group at all.
-    """
-    values = np.where(np.isnan(values), np.inf, values)
-    return int(np.flatnonzero(values <= values.min() + SAME_OBJECTIVE)[0])
+def choose_threshold(scored: Sample, settings: Settings) -> tuple[Floats, float | Floats]:
+    """The counts on the rows that θ is chosen on, and the threshold they are at: the given one, or the best."""
+    if not isinstance(settings.threshold, str):
+        return scored.threshold_counts(), settings.threshold
+    found = candidates(scored.margin, scored.cell, scored.sample_weight, scored.totals)
+    choose: Callable[..., Any] = best_group_thresholds if settings.threshold == "per_group" else best_threshold
+    counts, threshold = choose(found, settings.notion, settings.c)
+    return counts, threshold
 
 
 def starting_weights(train: Sample, class_weight: str | Floats | None) -> Floats:
@@ -247,5 +218,8 @@ def history(
         table[f"{prefix}_ber"] = balanced_error_rate(counts)
         table[f"{prefix}_violation"] = notion.violation(counts)
         table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
-    table["threshold"] = [r.threshold for r in rounds]
+    if boosted.thresholds.ndim == 1:
+        table["threshold"] = boosted.thresholds
+    else:
+        table |= {f"threshold[{group}]": boosted.thresholds[:, k] for k, group in enumerate(groups)}
     return pd.DataFrame(table, index=pd.RangeIndex(1, len(rounds) + 1, name="round"))

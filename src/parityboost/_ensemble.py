@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._binning import Binner
+from ._binning import Binner, Codes
 from ._codes import MISSING, N_CODES
 from ._sources import read_sources
 from ._threads import Team
@@ -24,11 +24,19 @@ BLOCK_ROWS = 1 << 16
 # Learner weights are multiples of this. Sums of thousands of them are then exact in float64, so a margin is the same to
 # the last bit in whatever order it is added up (round by round, per feature, elsewhere), and a tie is a tie.
 ALPHA_GRID = 2.0**-36
+# Thresholds lie half-way between margins: they need a finer grid for the same to hold of them.
+THRESHOLD_GRID = ALPHA_GRID / 16
+LARGE_THRESHOLD = 2.0**12  # beyond any margin, and too large for a multiple of the grid
 
 
 def on_grid(value: float) -> float:
     """The nearest multiple of ``ALPHA_GRID``."""
     return round(value / ALPHA_GRID) * ALPHA_GRID
+
+
+def on_fine_grid(value: float) -> float:
+    """The nearest multiple of ``THRESHOLD_GRID``."""
+    return value if abs(value) > LARGE_THRESHOLD else round(value / THRESHOLD_GRID) * THRESHOLD_GRID
 
 
 class Stump(NamedTuple):
@@ -92,15 +100,22 @@ class StumpEnsemble:
 
     def staged_margin(self, X: Any) -> Iterator[Floats]:
         """The margin after each round; one column per round is touched."""
-        from ._kernels import add_steps
-
         sources = read_sources(X)
         self.binner.check(sources)
         with Team(1) as team:
             codes = self.binner.encode(sources, slice(None), team)
+        n_columns = len(codes)
+        return self.staged_codes(codes, np.arange(n_columns), np.tile(np.arange(N_CODES), (n_columns, 1)))
+
+    def staged_codes(self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any]) -> Iterator[Floats]:
+        """The same from codes that may be joint ones: column f is in ``codes[row_of[f]]``, its code is ``code_of[f]``
+        of that.
+        """
+        from ._kernels import add_steps
+
         margin = np.zeros(codes.shape[1])
         for j, stump in enumerate(self.stumps):
-            add_steps(codes[stump.feature], self.steps(j), margin)
+            add_steps(codes[row_of[stump.feature]], self.steps(j)[code_of[stump.feature]], margin)
             yield margin.copy()
 
     def importances(self, theta: int) -> Floats:

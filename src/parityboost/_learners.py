@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,6 +58,9 @@ class Learner(Protocol):
 
     def ensemble(self, hypotheses: list[Any], alphas: Floats) -> Any:
         """What remains after training."""
+
+    def scored_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
+        """A function that goes through the margins of the ``scored`` rows again, without the rest of the learner."""
 
     def distribution(self) -> Floats:
         """D, in the order of the training sample."""
@@ -289,6 +294,10 @@ class StumpLearner:
     def ensemble(self, hypotheses: list[Any], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self.binner, [h.stump for h in hypotheses], alphas)
 
+    def scored_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
+        bundles = self._bundles
+        return partial(ensemble.staged_codes, self.scored_codes, bundles.bundle_of, bundles.code_of)
+
 
 def _majority(negative: float, positive: float, total: float) -> tuple[int, float, float]:
     """Vote of a leaf, the share of its weight that agrees, and the weight that does not; equal weights vote -1."""
@@ -381,3 +390,6 @@ class EstimatorLearner:
 
     def ensemble(self, hypotheses: list[Any], alphas: Floats) -> EstimatorEnsemble:
         return EstimatorEnsemble([h.estimator for h in hypotheses], alphas, self.classes[1])
+
+    def scored_margins(self, ensemble: EstimatorEnsemble) -> Callable[[], Iterator[Floats]]:
+        return partial(ensemble.staged_margin, self.X_scored)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from . import _inputs
 from ._binning import Binner
 from ._codes import MAX_BINS
-from ._ensemble import on_grid
+from ._control import Control
+from ._ensemble import on_fine_grid
+from ._frontier import Scored
+from ._groups import GroupSource, sensitive_positions
+from ._portable import Portable
+from ._prediction import Prediction
 from ._progress import Progress
 from ._sources import Source, column_names, find_categorical, read_sources
 from ._threads import Team
@@ -34,7 +37,7 @@ Floats = NDArray[np.float64]
 __all__ = ["AdaFairClassifier"]
 
 
-class AdaFairClassifier(ClassifierMixin, BaseEstimator):
+class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEstimator):
     """AdaFair: boosting whose mistakes on the group that is worse off weigh more.
 
     In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that
@@ -42,7 +45,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
     θ is chosen by (balanced) error plus unfairness on validation data.
 
     The sensitive attribute is needed by :meth:`fit` only: pass it as ``sensitive_features``, or name a column of X with
-    ``sensitive_feature``.
+    ``sensitive_feature``. Only a threshold per group needs it for prediction as well.
 
     Parameters
     ----------
@@ -67,8 +70,12 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         α from the weighted error, or from the cost-weighted sums of the paper's Eq. (22), which also stops earlier.
     class_weight : {"balanced", "balanced_groups"}, dict or None, default=None
         Start with equal weight per class, or per class and group, or with a factor for each class label.
-    threshold : float or "auto", default=0.0
-        Predict positive where the margin is above it; ``"auto"`` chooses it together with θ.
+    threshold : float, "auto" or "per_group", default=0.0
+        Predict positive where the margin is above it; ``"auto"`` chooses it together with θ, ``"per_group"`` one for
+        each group. If the sensitive attribute is a column of X (named by ``sensitive_feature``, or passed to ``fit`` as
+        a Series or DataFrame with the names and values of columns of X), prediction reads the group from X; otherwise
+        the methods that predict need ``sensitive_features``. A value of these columns that is missing or unseen gets
+        the mean threshold, weighted by the groups' sizes; a number that is binned is the group of its bin.
     estimator : classifier, default=None
         Weak learner that takes ``sample_weight``. None is the native decision stump.
     criterion : {"gini", "error"}, default="gini"
@@ -100,8 +107,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         The groups found in training; tuples if there are several sensitive columns.
     theta_ : int
         Number of weak learners used for prediction.
-    threshold_ : float
-        Decision threshold on the sum of weighted votes.
+    threshold_ : float or ndarray of shape (n_groups,)
+        Decision threshold on the sum of weighted votes; one for each of ``groups_`` with ``threshold="per_group"``.
     n_estimators_ : int
         Number of weak learners trained.
     estimator_weights_ : ndarray of shape (n_estimators_,)
@@ -112,8 +119,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         One row per round: ``alpha``, weighted ``error``, ``feature``, the differences between groups ``delta_…``
         (second group minus first; largest minus smallest if there are more than two) and costs ``cost[group, class]``,
         ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
-        balanced error rate, violation and objective at the round's ``threshold``. With ``threshold="auto"`` and
-        validation data the training measures are at threshold 0.
+        balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each group
+        has its own). Where it is chosen on validation data, the training measures are at threshold 0.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Each feature's share of the weights α of the θ learners.
     n_features_in_, feature_names_in_ :
@@ -149,7 +156,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         "update": [StrOptions({"confidence", "discrete"})],
         "learner_weight": [StrOptions({"error", "cost"})],
         "class_weight": [StrOptions({"balanced", "balanced_groups"}), dict, None],
-        "threshold": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
+        "threshold": [StrOptions({"auto", "per_group"}), Interval(Real, None, None, closed="neither")],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "criterion": [StrOptions({"gini", "error"})],
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
@@ -237,6 +244,7 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         from ._samples import Sample
 
         self.__dict__.pop("_ensemble", None)  # if this fit fails, nothing of an earlier one is left to predict with
+        self._scored = self._frontier = self._group_source = self._group_thresholds = None
         X = self._read_table(X, reset=True)
         y, self.classes_ = _inputs.read_target(y, len(X))
         weights = _inputs.read_weights(sample_weight, len(X))
@@ -280,6 +288,13 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             if scored is not train:
                 _inputs.check_groups(scored.totals, self.groups_, labels, settings.notion, "validation data")
 
+            if settings.threshold == "per_group":
+                columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
+                shares = np.bincount(cell % n_groups, weights=weights, minlength=n_groups) / len(cell)
+                self._group_source = GroupSource(self.groups_, shares / shares.sum(), columns)
+                if validation is not None:
+                    self._group_source = self._group_source.agreeing_with(X_scored, scored_cell % n_groups)
+
             learner: Any
             if self.estimator is None:
                 sources = read_sources(X)
@@ -287,6 +302,8 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
                 binner = Binner.fit(sources, rows[train_at], train_weights, self.max_bins, categorical, team)
                 scored_sources = sources if validation is None else read_sources(X_scored)
                 learner = self._stump_learner(binner, sources, train, scored_sources, scored, team, rng)
+                if self._group_source is not None:
+                    self._group_source = self._group_source.with_codes(binner, X, rows, cell % n_groups)
             else:
                 if not has_fit_parameter(self.estimator, "sample_weight"):
                     raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
@@ -302,6 +319,13 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
         self._ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
         self.theta_ = boosted.theta
         self.threshold_ = boosted.rounds[boosted.theta - 1].threshold
+        if self._group_source is not None:
+            self._group_thresholds = boosted.thresholds
+        if settings.choose_theta:
+            scored = learner.scored
+            kept_cell = scored.cell.astype(np.min_scalar_type(2 * n_groups))
+            margins = learner.scored_margins(self._ensemble)
+            self._scored = Scored(kept_cell, scored.sample_weight, n_groups, margins)
         self.n_estimators_ = len(boosted.rounds)
         self.history_ = history(
             boosted,
@@ -339,79 +363,12 @@ class AdaFairClassifier(ClassifierMixin, BaseEstimator):
             cumulative=self.cumulative,
             update=self.update,
             learner_weight=self.learner_weight,
-            threshold=None if isinstance(self.threshold, str) else on_grid(float(self.threshold)),
+            threshold=self.threshold if isinstance(self.threshold, str) else on_fine_grid(float(self.threshold)),
             n_iter_no_change=self.n_iter_no_change,
         )
 
-    def decision_function(self, X: Any) -> Floats:
-        """The margin Σ α_j h_j(x) over the first θ learners, minus the threshold; positive means the positive class."""
-        X = self._read_new(X)
-        margin: Floats = self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs))
-        margin -= self.threshold_
-        return margin
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class labels. No sensitive attribute is needed."""
-        return self._labels(self.decision_function(X))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Scores between 0 and 1 per class that sum to one and agree with :meth:`predict`; not calibrated."""
-        positive = expit(2.0 * self.decision_function(X))
-        return np.column_stack([1.0 - positive, positive])
-
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """:meth:`decision_function` after each of the ``n_estimators_`` rounds."""
-        X = self._read_new(X)
-        for margin in self._ensemble.staged_margin(X):
-            yield margin - self.threshold_
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """:meth:`predict` after each of the ``n_estimators_`` rounds; at number ``theta_`` it is :meth:`predict`."""
-        for margin in self.staged_decision_function(X):
-            yield self._labels(margin)
-
-    @property
-    def estimator_weights_(self) -> Floats:
-        """α of every trained learner."""
-        check_is_fitted(self)
-        weights: Floats = self._ensemble.alphas
-        return weights
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """Every trained weak learner."""
-        check_is_fitted(self)
-        return list(self._ensemble.stumps if self.estimator is None else self._ensemble.estimators)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Each feature's share of the weights of the θ learners."""
-        check_is_fitted(self)
-        importances: Floats = self._ensemble.importances(self.theta_)
-        return importances
-
-    def _score_tables(self) -> tuple[Floats, float]:
-        """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, and a
-        constant; they add up to :meth:`decision_function`. Only stumps have them.
-        """
-        check_is_fitted(self)
-        if self.estimator is not None:
-            name = type(self.estimator).__name__
-            raise ValueError(
-                f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
-            )
-        return self._ensemble.tables(self.theta_), -self.threshold_
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_ensemble")
-
-    def _labels(self, margin: Floats) -> NDArray[Any]:
-        labels: NDArray[Any] = self.classes_[(margin > 0).astype(np.intp)]
-        return labels
-
-    def _read_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._read_table(X, reset=False)
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = _inputs.read_table(X)

@@ -20,6 +20,7 @@ from .._binning import Binner, Codes
 from .._codes import MAX_BINS
 from .._sources import Source, find_categorical, read_sources
 from .._threads import Team
+from .._thresholds import first_minimum
 from ..notions import NoNotion
 from ._base import Data
 from ._boundary import Boundaries, match_rate
@@ -193,8 +194,6 @@ class FAEClassifier(Boundaries):
 
     def _choose(self, data: Data, votes: list[Floats]) -> int:
         """Sets the boundaries, and returns how many of the bags to use."""
-        from .._boosting import first_minimum  # which imports numba
-
         weights = np.ones(len(data.y)) if data.weights is None else data.weights
         self.objectives_ = np.full(len(votes), np.nan)
         thresholds = np.full((len(votes), 2), USUAL)

@@ -88,6 +88,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         "keep_synthetic": ["boolean"],
     }
     _needs_groups = False
+    _stored_values = ("minority_class_",)
     class_weight = None
     estimator = None
     validation_fraction = None

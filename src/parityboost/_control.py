@@ -1,0 +1,213 @@
+"""What can be changed in a fitted model without refitting: θ and the threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ._ensemble import on_fine_grid
+from ._frontier import Scored, frontier
+from ._groups import GroupSource
+
+if TYPE_CHECKING:
+    from ._boosting import Settings
+
+Floats = NDArray[np.float64]
+
+
+class Control:
+    """Moves a fitted model along its rounds and thresholds; a mixin of the classifier."""
+
+    n_estimators_: int
+    theta_: int
+    threshold_: Any
+    groups_: NDArray[Any]
+    _ensemble: Any
+    _group_source: GroupSource | None
+    _group_thresholds: Floats | None
+    # The rows that θ was chosen on, as codes; not pickled: a stored model shall hold no one's data.
+    _scored: Scored | None
+    _frontier: pd.DataFrame | None
+
+    def set_theta(self, theta: float) -> Self:
+        """Use the first ``theta`` weak learners, without refitting. The threshold stays as it is.
+
+        Parameters
+        ----------
+        theta : int
+            Between 1 and ``n_estimators_``.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from parityboost import AdaFairClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = AdaFairClassifier(n_estimators=20, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> model.set_theta(5).theta_
+        5
+        """
+        check_is_fitted(self)
+        # A row of frontier() is a Series of floats: 5.0 is an integer as well.
+        if not (_is_number(theta) and 1 <= theta <= self.n_estimators_ and theta == int(theta)):
+            raise ValueError(
+                f"theta must be an integer from 1 to {self.n_estimators_}, the number of learners, got {theta!r}"
+            )
+        self.theta_ = int(theta)
+        return self
+
+    def set_threshold(self, threshold: Any) -> Self:
+        """Predict positive where the margin is above ``threshold``, without refitting.
+
+        Parameters
+        ----------
+        threshold : float, mapping or array-like
+            One threshold for all. If the model was fitted with ``threshold="per_group"``, also a mapping from every
+            group to its threshold, or an array of thresholds in the order of ``groups_``.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from parityboost import AdaFairClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = AdaFairClassifier(n_estimators=20, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> before = model.predict(adult.data).sum()
+        >>> bool(model.set_threshold(0.5).predict(adult.data).sum() < before)
+        True
+        """
+        check_is_fitted(self)
+        per_group = self._group_source is not None
+        if _is_number(threshold):
+            values = [threshold] * (len(self.groups_) if per_group else 1)
+        elif not per_group:
+            raise ValueError(
+                f"threshold must be a finite number, got {threshold!r}; thresholds per group are for models fitted "
+                'with threshold="per_group"'
+            )
+        else:
+            values = self._read_group_thresholds(threshold)
+        for value in values:
+            if not _is_number(value) or not np.isfinite(float(value)):
+                raise ValueError(f"a threshold must be a finite number, got {value!r}")
+        fine = [on_fine_grid(float(value)) for value in values]
+        self.threshold_ = np.array(fine) if per_group else fine[0]
+        return self
+
+    def _read_group_thresholds(self, threshold: Any) -> list[Any]:
+        groups = self.groups_.tolist()
+        if isinstance(threshold, (Mapping, pd.Series)):
+            given = dict(threshold.items())
+            unknown = [group for group in given if group not in groups]
+            absent = [group for group in groups if group not in given]
+            if unknown or absent:
+                problem = f"has the group {unknown[0]!r}" if unknown else f"has none for the group {absent[0]!r}"
+                raise ValueError(f"threshold {problem}; the groups are {', '.join(map(repr, groups))}")
+            return [given[group] for group in groups]
+        if isinstance(threshold, (list, tuple, np.ndarray)) and np.shape(threshold) == (len(groups),):
+            return list(threshold)
+        raise ValueError(
+            f"threshold must be a finite number, a mapping from group to threshold, or {len(groups)} thresholds in the "
+            f"order of groups_, got {threshold!r}"
+        )
+
+    def frontier(
+        self, X: Any = None, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> pd.DataFrame:
+        """The choices of θ and threshold that no other choice beats in both balanced error and unfairness.
+
+        Every round is combined with every threshold that makes a difference. Without arguments the measures are on the
+        data that θ was chosen on: the validation data, or the training data if there was none.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight : optional
+            Other data to measure on, as for ``fit``.
+
+        Returns
+        -------
+        DataFrame
+            One row per choice, from the lowest balanced error to the lowest violation: ``theta``, ``threshold``,
+            balanced error rate ``ber``, error rate ``er``, ``violation`` of the notion, and the ``objective``. No other
+            choice is as good in ``ber`` and ``violation`` and better in one of them. For a row of it,
+            ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one.
+
+        Notes
+        -----
+        For this the fitted model keeps the codes of the validation data, one byte per bundle of columns and row, and
+        their classes, groups and weights (with ``estimator=`` the rows themselves). They are not pickled. The outcome
+        is kept, and pickled: call it once before storing a model, or give it data afterwards.
+
+        With ``threshold="per_group"`` a ``threshold`` is a dictionary from group to threshold, and the choices are all
+        common thresholds, and the thresholds that were chosen in each round with every common shift of them.
+
+        Examples
+        --------
+        >>> from parityboost import AdaFairClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = AdaFairClassifier(n_estimators=20, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> frontier = model.frontier()
+        >>> fair = frontier[frontier["violation"] < 0.1].iloc[0]  # the lowest balanced error with so little unfairness
+        >>> model = model.set_theta(fair.theta).set_threshold(fair.threshold)
+        """
+        check_is_fitted(self)
+        if X is not None or y is not None:
+            return self._frontier_of(self._read_scored(X, y, sensitive_features, sample_weight))
+        if sensitive_features is not None or sample_weight is not None:
+            raise ValueError("frontier was given groups or weights without data: pass X and y as well, or nothing")
+        if self._frontier is None:
+            if self._scored is None:
+                raise ValueError(
+                    f"this {type(self).__name__} holds no validation data, because it was unpickled or chooses no θ: "
+                    "pass X, y and sensitive_features to frontier"
+                )
+            self._frontier = self._frontier_of(self._scored)
+        return self._frontier.copy(deep=True)
+
+    def _frontier_of(self, scored: Scored) -> pd.DataFrame:
+        settings = self._settings()
+        return frontier(scored, settings.notion, settings.c, self.groups_.tolist(), self._group_thresholds)
+
+    def _read_scored(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Scored:
+        if X is None or y is None:
+            raise ValueError("frontier needs both X and y, or neither")
+        if sensitive_features is None and self._group_source is not None and self._named_column() is None:
+            sensitive_features = self._group_source.sensitive_features(X)
+        X, cell, weight = self._read_validation((X, y, sensitive_features, sample_weight))
+        n_groups = len(self.groups_)
+        return Scored(
+            cell, np.empty(0) if weight is None else weight, n_groups, lambda: self._ensemble.staged_margin(X)
+        )
+
+    def _named_column(self) -> Any:
+        return getattr(self, "sensitive_feature", None)
+
+    def _settings(self) -> Settings:
+        raise NotImplementedError
+
+    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[Any], Floats | None]:
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {**state, "_scored": None} if "_scored" in state else state
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))

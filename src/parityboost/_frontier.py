@@ -1,0 +1,88 @@
+"""All that a fitted model can be without refitting: every θ with every threshold, and the best of these points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ._rates import balanced_error_rate, error_rate
+from ._thresholds import candidates
+from .notions import FairnessNotion
+
+Floats = NDArray[np.float64]
+
+DECIMALS = 12  # measures that agree so far are equal, whatever the rounding
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows of a known class and group, and their margin after each round."""
+
+    cell: NDArray[Any]  # class * n_groups + group
+    weight: Floats  # empty for equal weights
+    n_groups: int
+    margins: Callable[[], Iterator[Floats]]
+
+    @property
+    def totals(self) -> Floats:
+        """Weight per ``[group, class]``."""
+        weight = self.weight if len(self.weight) else None
+        sums = np.bincount(self.cell, weights=weight, minlength=2 * self.n_groups)
+        return sums.astype(np.float64).reshape(2, self.n_groups).T
+
+
+def frontier(
+    scored: Scored, notion: FairnessNotion, c: float, groups: list[Any], group_thresholds: Floats | None
+) -> pd.DataFrame:
+    """The points (θ, threshold) that no other beats in balanced error and violation, by balanced error.
+
+    ``group_thresholds[round, group]``, if given, adds to the thresholds common to all groups those of each round
+    together with all shifts that are common to all groups.
+    """
+    group, totals = scored.cell % scored.n_groups, scored.totals
+    common = np.zeros(scored.n_groups)
+    parts = []
+    for j, margin in enumerate(scored.margins()):
+        for base in [common] if group_thresholds is None else [common, group_thresholds[j]]:
+            shifted = margin if base is common else margin - base[group]
+            found = candidates(shifted, scored.cell, scored.weight, totals, ends=True)
+            counts = found.counts()
+            ber, violation = balanced_error_rate(counts), notion.violation(counts)
+            preferred = found.preference()
+            best = preferred[_undominated(ber[preferred], violation[preferred])]
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "theta": j + 1,
+                        "threshold": found.thresholds[best]
+                        if group_thresholds is None
+                        else [
+                            dict(zip(groups, base + shift, strict=True)) for shift in found.thresholds[best].tolist()
+                        ],
+                        "ber": ber[best],
+                        "er": error_rate(counts[best]),
+                        "violation": violation[best],
+                        "objective": notion.objective(counts[best], c),
+                    }
+                )
+            )
+    points = pd.concat(parts, ignore_index=True)
+    best = _undominated(points["ber"].to_numpy(), points["violation"].to_numpy())
+    return points.iloc[best].reset_index(drop=True)
+
+
+def _undominated(first: Floats, second: Floats) -> NDArray[np.intp]:
+    """Positions of the points that no other is as good as in both and better in one, by the first; of equals one.
+
+    A point whose measure is not defined (NaN) is none.
+    """
+    first, second = first.round(DECIMALS), np.where(np.isnan(second), np.inf, second.round(DECIMALS))
+    order = np.lexsort((second, first))  # stable: of equal points the one that comes first
+    lowest = np.minimum.accumulate(np.append(np.inf, second[order]))
+    kept: NDArray[np.intp] = order[second[order] < lowest[:-1]]
+    return kept

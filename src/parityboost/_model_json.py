@@ -1,0 +1,370 @@
+"""A fitted model as a JSON file: readable, versioned, exact to the last bit, and free of code.
+
+The file holds what prediction and refitting need and nothing else: the class, its parameters, the columns with their
+bins, the stumps with their weights, θ, the threshold and ``history_``. Its last line is a checksum of all lines before.
+"""
+
+from __future__ import annotations
+
+import platform
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from warnings import warn
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from ._binning import Binner, CategoricalColumn, Column, NumericColumn
+from ._codes import MAX_BINS, X_BINNED_DTYPE
+from ._ensemble import ALPHA_GRID, Stump, StumpEnsemble, on_fine_grid, on_grid
+from ._groups import GroupSource
+from ._json_values import (
+    decode_array,
+    decode_distinct,
+    decode_value,
+    encode_array,
+    encode_value,
+    object_array,
+)
+from ._model_file import check_checksum, render, write_atomically
+from ._strict_json import ModelFileError, Node, parse
+from .notions import NOTION_NAMES, FairnessNotion, get_notion
+
+FORMAT, VERSION = "parityboost model", 1
+# Where each class that can be stored lives. A file names one of these and nothing else.
+CLASSES = {
+    "AdaFairClassifier": "parityboost.estimators",
+    "AdaBoostClassifier": "parityboost.baselines.adaboost",
+    "SMOTEBoostClassifier": "parityboost.baselines.smoteboost",
+}
+LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
+
+# A file beyond these is not read: they are far above any real model, and keep what a file can ask for small.
+MAX_BYTES = 1 << 26
+MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 50_000, 100_000, 100_000, 100_000, 100_000
+MAX_ALPHA, MAX_THRESHOLD, MAX_JOBS = 1e3, 1e300, 1024
+
+REQUIRED = (
+    *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "per_group"),
+    *("fitted", "named_columns", "columns", "stumps", "history_columns", "history"),
+)
+
+
+def save(model: Any, path: Any) -> None:
+    """Write a fitted model to a file, all of it or nothing."""
+    data = render(describe(model))
+    if isinstance(getattr(model, "random_state", None), np.random.RandomState):
+        warn(
+            "random_state is a RandomState, of which the file keeps nothing: the loaded model has random_state=None. "
+            "Use an integer if it is to be fitted again with the same split",
+            UserWarning,
+            stacklevel=3,
+        )
+    if len(data) > MAX_BYTES:
+        raise ModelFileError(f"the file would have {len(data)} bytes, more than the {MAX_BYTES} that are read back")
+    rebuild(parse(data))  # what is written can be read: the limits of reading apply to writing too
+    write_atomically(path, data)
+
+
+def load(path: Any, *, verify: bool = True) -> Any:
+    """Read a model that was stored with ``save``.
+
+    The file says which class it is. Nothing in it is executed, and every value is checked before it is used, so a file
+    from an unknown source can do no harm beyond predicting nonsense.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    verify : bool, default=True
+        Whether the file must match its checksum, byte by byte (but for line ends). Set it to False to read a file that
+        was edited by hand; all other checks remain. The checksum guards against accidents, not against forgery.
+
+    Returns
+    -------
+    AdaFairClassifier, AdaBoostClassifier or SMOTEBoostClassifier
+        The fitted model: the same predictions to the last bit, the same parameters and ``history_``.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no sound model; the message says where.
+
+    Examples
+    --------
+    >>> import parityboost, tempfile, pathlib
+    >>> from parityboost.datasets import load_adult
+    >>> adult = load_adult()
+    >>> model = parityboost.AdaFairClassifier(n_estimators=10, random_state=0)
+    >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(pathlib.Path(folder, "model.json"))
+    ...     loaded = parityboost.load(pathlib.Path(folder, "model.json"))
+    >>> bool((loaded.decision_function(adult.data) == model.decision_function(adult.data)).all())
+    True
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    try:
+        if len(data) > MAX_BYTES:
+            raise ModelFileError(f"larger than {MAX_BYTES} bytes, which no model is")
+        if verify:
+            check_checksum(data)
+        return rebuild(parse(data))
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+# --- From the model to the document ---------------------------------------------------------------
+
+
+def describe(model: Any) -> dict[str, Any]:
+    """The document of a model, without its checksum."""
+    check_is_fitted(model)
+    name = type(model).__name__
+    if name not in CLASSES or find_class(name) is not type(model):
+        raise ModelFileError(f"a {name} cannot be stored; models of {', '.join(CLASSES)} can")
+    if not isinstance(model._ensemble, StumpEnsemble) or model.estimator is not None:
+        raise ModelFileError(
+            f"only a model of stumps (estimator=None) can be stored, this one has estimator={model.estimator!r}"
+        )
+    ensemble, history = model._ensemble, model.history_
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": name,
+        "made_with": {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}},
+        "parameters": {key: _encode_parameter(key, value) for key, value in model.get_params(deep=False).items()},
+        "classes": encode_array(model.classes_, "classes_"),
+        "groups": [encode_value(group, "groups_") for group in model.groups_],
+        "theta": int(model.theta_),
+        "threshold": np.asarray(model.threshold_).tolist(),
+        "per_group": _describe_per_group(model._group_source, model._group_thresholds),
+        "fitted": {key: encode_value(getattr(model, key), key) for key in model._stored_values},
+        "named_columns": hasattr(model, "feature_names_in_"),
+        "columns": [_describe_column(column) for column in ensemble.binner.columns],
+        "stumps": [
+            {"alpha": float(alpha), **stump._asdict()}
+            for alpha, stump in zip(ensemble.alphas, ensemble.stumps, strict=True)
+        ],
+        "history_columns": list(history.columns),
+        "history": [
+            list(map(_encode_measure, row)) for row in zip(*(history[c].tolist() for c in history), strict=True)
+        ],
+    }
+
+
+def _describe_per_group(source: GroupSource | None, thresholds: Any) -> dict[str, Any] | None:
+    """Where a model with a threshold per group finds the groups, and the thresholds that each round would have."""
+    if source is None:
+        return None
+    codes = None if source.codes is None else source.codes.tolist()
+    columns, shares = list(source.columns), source.shares.tolist()
+    return {"columns": columns, "codes": codes, "shares": shares, "rounds": thresholds.tolist()}
+
+
+def _describe_column(column: Column) -> dict[str, Any]:
+    if isinstance(column, CategoricalColumn):
+        where = f"column {column.name!r}"
+        return {"name": column.name, "categories": [encode_value(value, where) for value in column.categories]}
+    return {"name": column.name, "edges": column.edges.tolist() if column.n_bins else None}  # null: it held nothing
+
+
+def _encode_measure(value: Any) -> Any:
+    """A cell of ``history_``; a float that is no number is null, infinity is text."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else {"float": repr(value)}
+    return encode_value(value, "history_")
+
+
+def _encode_parameter(name: str, value: Any) -> Any:
+    where = f"parameter {name}"
+    if isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, FairnessNotion):
+        try:
+            own = type(get_notion(value.name))(**vars(value)) == value
+        except (TypeError, ValueError):
+            own = False
+        if not own:
+            raise ModelFileError(
+                f"{where}: {value!r} is a notion of your own, whose code a file cannot hold. Predictions do not need "
+                f"it: model.set_params({name}='none').save(…) stores the model without"
+            )
+        return {"notion": value.name, **vars(value)}
+    if isinstance(value, dict):
+        return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in value.items()]}
+    if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
+        return [encode_value(item, where) for item in (value if isinstance(value, (list, tuple)) else value.tolist())]
+    return encode_value(value, where)
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # run from its source without being installed
+        return "unknown"
+
+
+# --- From the document to the model ---------------------------------------------------------------
+
+
+def rebuild(root: Node) -> Any:
+    """The model that a document describes."""
+    found = root.mapping()
+    if "format" not in found or found["format"].value != FORMAT:
+        root.fail(f"an object with the field format={FORMAT!r}")
+    if "version" in found and found["version"].integer(1, 2**31) > VERSION:
+        found["version"].fail(f"a version up to {VERSION}: the file is from a newer parityboost, update to read it")
+    fields = root.fields(REQUIRED, optional=["sha256"])
+    for library in fields["made_with"].mapping().values():
+        library.text()
+
+    cls = find_class(fields["class"].one_of(CLASSES))
+    model = _make_model(cls, fields["parameters"])
+    model.classes_ = decode_array(fields["classes"], 2, 2)
+    model.groups_ = object_array(decode_distinct(fields["groups"], MAX_GROUPS, 1))
+    for key, node in fields["fitted"].fields(cls._stored_values).items():
+        setattr(model, key, decode_value(node))
+
+    columns = tuple(_read_column(node) for node in fields["columns"].items(MAX_COLUMNS, 1))
+    stump_nodes = fields["stumps"].items(MAX_STUMPS, 1)
+    stumps, alphas = zip(*(_read_stump(node, columns) for node in stump_nodes), strict=True)
+    model._ensemble = StumpEnsemble(Binner(columns), list(stumps), np.array(alphas))
+    model.n_features_in_ = len(columns)
+    if fields["named_columns"].flag():
+        if len({column.name for column in columns}) < len(columns):
+            fields["columns"].fail("different names")
+        model.feature_names_in_ = object_array([column.name for column in columns])
+    model.n_estimators_ = len(stumps)
+    model.theta_ = fields["theta"].integer(1, len(stumps))
+    if fields["per_group"].value is None:
+        model._group_source = model._group_thresholds = None
+        model.threshold_ = _read_threshold(fields["threshold"])
+    else:
+        model._group_source, model._group_thresholds = _read_per_group(fields["per_group"], model)
+        model.threshold_ = _read_thresholds(fields["threshold"], len(model.groups_))
+    model._scored = model._frontier = None  # the data that θ was chosen on stays where it was
+    model.history_ = _read_history(fields["history_columns"], fields["history"], len(stumps))
+    return model
+
+
+def find_class(name: str) -> Any:
+    """A class that can be stored."""
+    return getattr(import_module(CLASSES[name]), name)
+
+
+def _make_model(cls: Any, parameters: Node) -> Any:
+    known = cls._get_param_names()
+    values = {key: _read_parameter(node) for key, node in parameters.fields([], optional=known).items()}
+    if values.get("estimator") is not None:
+        Node(values["estimator"], f"{parameters.where}.estimator").fail("null: only stumps can be stored")
+    model = cls(**values)
+    try:
+        model._validate_params()
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"{parameters.where}: {str(error)[:500]}") from None  # it may show all of a long list
+    if model.n_jobs is not None and not 0 < abs(model.n_jobs) <= MAX_JOBS:
+        Node(model.n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_JOBS}, or null")
+    return model
+
+
+def _read_parameter(node: Node) -> Any:
+    value = node.value
+    if isinstance(value, list):
+        return [decode_value(item) for item in node.items(MAX_LIST)]
+    if isinstance(value, dict) and "pairs" in value:
+        pairs = (pair.items(2, 2) for pair in node.fields(["pairs"])["pairs"].items(MAX_LIST))
+        return {decode_value(key): decode_value(item) for key, item in pairs}
+    if isinstance(value, dict) and "notion" in value:
+        fields = node.mapping()
+        notion = type(get_notion(fields.pop("notion").one_of(sorted(NOTION_NAMES))))
+        try:
+            return notion(**{key: option.text() for key, option in fields.items()})
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"{node.where}: {error}") from None
+    return decode_value(node)
+
+
+def _read_column(node: Node) -> Column:
+    fields = node.fields(["name"], optional=["edges", "categories"])
+    name = fields["name"].text()
+    if ("edges" in fields) == ("categories" in fields):
+        node.fail("either 'edges' or 'categories'")
+    if "categories" in fields:
+        return CategoricalColumn(name, tuple(decode_distinct(fields["categories"], MAX_BINS)))
+    if fields["edges"].value is None:
+        return NumericColumn(name, np.empty(0), 0)
+    edges = fields["edges"].numbers(MAX_BINS - 1)
+    if (np.diff(edges) <= 0).any():
+        fields["edges"].fail("numbers that increase")
+    return NumericColumn(name, edges, len(edges) + 1)
+
+
+def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
+    fields = node.fields(["alpha", *Stump._fields])
+    feature = fields["feature"].integer(0, len(columns) - 1)
+    votes = {key: fields[key].integer(-1, 1) for key in ("left_vote", "right_vote")}
+    for key, vote in votes.items():
+        if vote == 0:
+            fields[key].fail("-1 or 1")
+    stump = Stump(
+        feature,
+        fields["split"].integer(0, columns[feature].n_bins),
+        fields["missing_left"].flag(),
+        votes["left_vote"],
+        votes["right_vote"],
+        fields["left_confidence"].number(0, 1),
+        fields["right_confidence"].number(0, 1),
+    )
+    # Already a multiple of the grid, unless someone edited it: sums must stay exact.
+    return stump, on_grid(fields["alpha"].number(ALPHA_GRID, MAX_ALPHA))
+
+
+def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
+    fields = node.fields(["columns", "codes", "shares", "rounds"])
+    columns, n_groups = model._ensemble.binner.columns, len(model.groups_)
+    at = tuple(item.integer(0, len(columns) - 1) for item in fields["columns"].items(len(columns)))
+    shares = np.array([item.number(0, 1) for item in fields["shares"].items(n_groups, n_groups)])
+    codes = None
+    if fields["codes"].value is not None:
+        if len(at) != 1:
+            fields["codes"].fail("null, unless one column holds the groups")
+        found = [item.integer(1, columns[at[0]].n_bins) for item in fields["codes"].items(n_groups, n_groups)]
+        codes = np.array(found, dtype=X_BINNED_DTYPE)
+    rounds = fields["rounds"].items(model.n_estimators_, model.n_estimators_)
+    thresholds = np.array([_read_thresholds(item, n_groups) for item in rounds])
+    return GroupSource(model.groups_, shares, at, codes), thresholds
+
+
+def _read_thresholds(node: Node, n_groups: int) -> Any:
+    return np.array([_read_threshold(item) for item in node.items(n_groups, n_groups)])
+
+
+def _read_threshold(node: Node) -> float:
+    return on_fine_grid(node.number(-MAX_THRESHOLD, MAX_THRESHOLD))
+
+
+def _read_history(names: Node, rounds: Node, n_rounds: int) -> pd.DataFrame:
+    columns = [name.text() for name in names.items(MAX_HISTORY)]
+    if len(set(columns)) < len(columns):
+        names.fail("different names")
+    rows = [
+        [_read_measure(cell) for cell in row.items(len(columns), len(columns))]
+        for row in rounds.items(n_rounds, n_rounds)
+    ]
+    table = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+    for name, values in table.items():
+        if len({type(value) for value in values}) > 1:
+            rounds.fail(f"values of one type in the column {name[:50]!r}")
+    return pd.DataFrame(table, index=pd.RangeIndex(1, n_rounds + 1, name="round"))
+
+
+def _read_measure(node: Node) -> Any:
+    value = np.nan if node.value is None else decode_value(node)
+    if type(value) not in (bool, int, float, str):
+        node.fail("a number, text or null")
+    return value

@@ -1,0 +1,290 @@
+"""Models as ONNX graphs: what onnxruntime says of them is what they say."""
+
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from conftest import make_people
+from parityboost import AdaFairClassifier, onnx_inputs
+from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
+from parityboost.datasets import load_adult
+
+
+def fitted(people, kind=AdaFairClassifier, **options):
+    X, y, group = people
+    return kind(**{"n_estimators": 20, "random_state": 0} | options).fit(X, y, sensitive_features=group)
+
+
+def run(graph, feed):
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(["label", "probabilities", "score"], feed)
+
+
+def assert_same(model, X, **options):
+    graph = model.to_onnx(**options)
+    onnx.checker.check_model(graph, full_check=True)
+    label, probabilities, score = run(graph, onnx_inputs(model, X))
+    assert label.tolist() == model.predict(X).tolist()
+    np.testing.assert_array_equal(score, model.decision_function(X))
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
+    assert probabilities.shape == (len(X), 2)
+    return graph, label
+
+
+@pytest.mark.parametrize("options", [{}, {"threshold": "auto", "class_weight": "balanced"}, {"max_bins": 50}])
+def test_adult_is_predicted_the_same(options):
+    adult = load_adult()
+    model = AdaFairClassifier(n_estimators=200, random_state=0, **options)
+    model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+    graph, label = assert_same(model, adult.data)
+    assert label.dtype == np.int64
+    assert [i.name for i in graph.graph.input] == list(adult.data.columns)
+    # No more than the stumps need is compared.
+    assert sum(np.prod(c.dims, dtype=int) for c in graph.graph.initializer) < 3 * model.theta_
+
+
+@pytest.mark.parametrize("kind", [AdaBoostClassifier, SMOTEBoostClassifier])
+def test_baselines_of_stumps_are_predicted_the_same(people, kind):
+    assert_same(fitted(people, kind), people[0])
+
+
+@pytest.mark.parametrize("opset", [13, 15, 17, 21])
+def test_several_opsets_work(people, opset):
+    graph, _ = assert_same(fitted(people), people[0], opset=opset)
+    assert {o.domain: o.version for o in graph.opset_import} == {"": opset, "ai.onnx.ml": 2}
+    assert graph.ir_version <= (8 if opset < 19 else 10)
+
+
+@pytest.mark.parametrize("opset", [12, 10_000])
+def test_an_unknown_opset_is_refused(people, opset):
+    with pytest.raises(ValueError, match=rf"opset must be from 13 to \d+, .* got {opset}"):
+        fitted(people).to_onnx(opset=opset)
+
+
+# --- Any column, any value ------------------------------------------------------------------------
+
+NUMBERS = {
+    "floats": st.floats(allow_infinity=False),
+    "few floats": st.sampled_from([0.0, -0.0, 5e-324, -5e-324, 1e-310, 1.0, np.nextafter(1.0, 2), 1.7e308, np.nan]),
+    "integers": st.integers(-(2**63), 2**63 - 1),
+    "small integers": st.integers(-2, 2),
+    "booleans": st.booleans(),
+}
+TEXT = st.text(st.characters(codec="utf8", exclude_characters="\0"), max_size=3)
+CATEGORIES = {
+    "text": TEXT,
+    "few texts": st.sampled_from(["", "a", "b", "missing 0"]),
+    "mixed": st.sampled_from(["", 1, 2.5, "2.5x", "a"]),
+    "categories": st.sampled_from(["x", "y", "z"]),
+    "whole categories": st.integers(-3, 3),
+    "float categories": st.floats(allow_nan=False) | st.sampled_from([np.inf, 0.5]),
+    "yes or no": st.booleans(),
+    "intervals": st.sampled_from(list(pd.interval_range(0, 3))),
+    "times": st.sampled_from(list(pd.date_range("2020", periods=3, tz="UTC"))),
+}
+LABELS = [[0, 1], [-5, 2**40], ["no", "ja ü"], [False, True], [1.0, 2.0]]
+
+
+def make_column(kind, values):
+    if kind in NUMBERS:
+        return pd.Series(values)
+    if kind in ("text", "few texts", "mixed"):
+        return pd.Series(values, dtype=object)
+    return pd.Series(pd.Categorical(values))
+
+
+@st.composite
+def tables(draw):
+    """Training rows, and rows to predict that hold other values too, some of them missing."""
+    n_rows, n_new = draw(st.integers(8, 30)), draw(st.integers(1, 10))
+    train, new, categorical = {}, {}, []
+    kinds = draw(st.lists(st.sampled_from([*NUMBERS, *CATEGORIES]), min_size=1, max_size=5))
+    for j, kind in enumerate(kinds):
+        values = (NUMBERS | CATEGORIES)[kind]
+        missing = kind in CATEGORIES and draw(st.booleans())
+        values = values | st.none() if missing else values
+        name = f"{kind} {j}"
+        train[name] = make_column(kind, draw(st.lists(values, min_size=n_rows, max_size=n_rows)))
+        new[name] = make_column(kind, draw(st.lists(values, min_size=n_new, max_size=n_new)))
+        if kind in CATEGORIES or (kind in ("small integers", "booleans") and draw(st.booleans())):
+            categorical.append(name)
+    y = np.arange(n_rows) % 2 if draw(st.booleans()) else np.arange(n_rows) < n_rows // 3
+    return pd.DataFrame(train), y.astype(int), pd.DataFrame(new), categorical
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
+@given(tables(), st.sampled_from(LABELS))
+def test_every_kind_of_column_is_predicted_the_same(table, labels):
+    X, y, new, categorical = table
+    labels = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
+    model = AdaBoostClassifier(10, categorical_features=categorical)
+    try:
+        model.fit(X, labels[y])
+    except ValueError as error:
+        assume("no better than chance" not in str(error))
+        raise
+    for rows in (X, new):
+        try:
+            model.predict(rows)
+        except ValueError as error:  # numbers alone where there was text in training
+            assert "in training" in str(error)
+            with pytest.raises(ValueError, match="in training"):
+                onnx_inputs(model, rows)
+            continue
+        assert_same(model, rows)
+
+
+def test_missing_and_unseen_values_are_what_they_are_in_training(people):
+    X, y, group = people
+    X = X.assign(job=X["job"].where(X["skill"] > -0.3), number=np.where(X["skill"] > 0, 7, 3))
+    model = fitted((X, y, group), categorical_features=["job", "city", "number"])
+    new = pd.DataFrame(
+        {
+            "skill": [np.nan, np.nan, 0.3],
+            "years": pd.array([None, 3, 4], dtype="Int64"),
+            "job": ["smith", None, "astronaut"],
+            "city": pd.Categorical(["y", None, "Atlantis"]),
+            "member": pd.array([True, None, False], dtype="boolean"),
+            "number": [3.0, np.nan, 5.0],
+        }
+    )
+    assert_same(model, new)
+    graph = model.to_onnx()
+    feed = onnx_inputs(model, new)
+    assert feed["job"].tolist() == [["smith"], [""], ["astronaut"]]
+    one = run(graph, feed)[2]
+    assert feed["number"].dtype == np.float64
+    feed["job"][1:] = "something else"
+    feed["city"][1:] = "?"
+    feed["number"] = np.array([[3.0], [np.nan], [np.nan]])
+    np.testing.assert_array_equal(run(graph, feed)[2], one)
+
+
+def test_an_empty_text_that_is_a_category_is_not_missing():
+    y = np.arange(40) % 2
+    X = pd.DataFrame({"text": np.where(y == 1, "", "missing 0").astype(object)})
+    X.loc[::7, "text"] = None
+    model = AdaBoostClassifier(5).fit(X, y)
+    graph, _ = assert_same(model, X)
+    kinds = [i.type.tensor_type.elem_type for i in graph.graph.input]
+    assert kinds == [onnx.TensorProto.STRING]
+    assert onnx_inputs(model, X)["text"][0, 0] == "missing 1"
+
+
+def test_text_that_only_reads_like_a_category_is_unseen():
+    y = np.arange(40) % 2
+    X = pd.DataFrame({"mixed": np.array(["a", 1], dtype=object)[y]})
+    model = AdaBoostClassifier(5).fit(X, y)
+    assert_same(model, pd.DataFrame({"mixed": np.array(["a", 1, "1", 1.0, True, None, "b"], dtype=object)}))
+
+
+def test_arrays_and_columns_that_held_nothing_work():
+    X, y, _ = make_people(200)
+    X = np.column_stack([X["skill"], np.full(200, np.nan), X["years"]])
+    model = AdaBoostClassifier(10).fit(X, y)
+    assert list(onnx_inputs(model, X)) == ["x0", "x1", "x2"]
+    assert_same(model, X)
+    X[::2, 1] = 5
+    assert_same(model, X)
+
+
+def test_a_model_that_says_the_same_of_all_is_a_graph_too(people):
+    model = fitted(people)
+    # What a model with one leaf for all is like.
+    ensemble = model._ensemble
+    ensemble.stumps = [stump._replace(left_vote=1, right_vote=1) for stump in ensemble.stumps]
+    assert_same(model, people[0])
+
+
+def test_names_that_are_taken_get_a_number():
+    rng = np.random.default_rng(0)
+    names = ["label", "score", "Less_1", "constant_0", "label_2", "", "x"]
+    X = pd.DataFrame(rng.normal(size=(60, len(names))), columns=names)
+    model = AdaBoostClassifier(20).fit(X, X.sum(axis=1) > 0)
+    graph, _ = assert_same(model, X)
+    expected = ["label_2", "score_2", "Less_1", "constant_0", "label_2_2", "x", "x_2"]
+    assert [i.name for i in graph.graph.input] == expected
+
+
+@pytest.mark.parametrize("column", ["city", "job", "member"])
+def test_thresholds_per_group_are_part_of_the_graph(column):
+    X, y, _ = make_people(400)
+    model = AdaFairClassifier(
+        n_estimators=20, threshold="per_group", sensitive_feature=column, validation_fraction=None
+    ).fit(X, y)
+    assert_same(model, X)
+    model.set_threshold(np.linspace(-1, 0.3, len(model.groups_)))
+    assert_same(model, X)
+    assert_same(model, X.assign(**{column: None}))
+    assert_same(model.set_threshold(0.7).set_theta(3), X)
+
+
+def test_groups_that_are_no_column_have_no_graph(people):
+    model = fitted(people, threshold="per_group")
+    with pytest.raises(ValueError, match="the thresholds per group are not a step function of one feature"):
+        model.to_onnx()
+
+
+# --- What is refused ------------------------------------------------------------------------------
+
+
+def test_infinite_numbers_are_refused_as_by_predict(people):
+    model = fitted(people)
+    X = people[0].assign(skill=np.inf)
+    with pytest.raises(ValueError, match="column 'skill' of X contains infinity"):
+        onnx_inputs(model, X)
+
+
+def test_what_has_no_graph_is_refused(people):
+    X, y, group = people
+    with pytest.raises(NotFittedError):
+        AdaFairClassifier().to_onnx()
+    with pytest.raises(NotFittedError):
+        onnx_inputs(AdaFairClassifier(), X)
+    other = fitted((X[["years"]], y, group), estimator=DecisionTreeClassifier(max_depth=1))
+    for call in (other.to_onnx, lambda: onnx_inputs(other, X[["years"]])):
+        with pytest.raises(ValueError, match="only a model of stumps"):
+            call()
+    model = fitted((X, np.array([0, 2**64 - 1], dtype=np.uint64)[y], group))
+    with pytest.raises(ValueError, match="ONNX has no type for the labels"):
+        model.to_onnx()
+    large = fitted((X.assign(years=2**60 + y), y, group), categorical_features=["years", "job", "city"])
+    with pytest.raises(ValueError, match=r"column 'years': the category \d+ is too large for ONNX"):
+        large.to_onnx()
+    twins = fitted((X.assign(job=np.array([1, "1"], dtype=object)[y]), y, group))
+    with pytest.raises(ValueError, match="column 'job': two categories read '1'"):
+        twins.to_onnx()
+
+
+def test_a_missing_onnx_is_explained(people, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"to_onnx needs onnx: pip install 'parityboost\[onnx\]'"):
+        fitted(people).to_onnx()
+
+
+def test_the_graph_is_written(people, tmp_path):
+    model = fitted(people)
+    graph = model.to_onnx(tmp_path / "model.onnx")
+    assert onnx.load(tmp_path / "model.onnx") == graph
+    assert list(tmp_path.iterdir()) == [tmp_path / "model.onnx"]
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    assert [(o.name, o.type) for o in session.get_outputs()] == [
+        ("label", "tensor(int64)"),
+        ("probabilities", "tensor(double)"),
+        ("score", "tensor(double)"),
+    ]
+    assert {i.name: i.type for i in session.get_inputs()} == {
+        "skill": "tensor(double)",
+        "years": "tensor(double)",
+        "job": "tensor(string)",
+        "city": "tensor(string)",
+        "member": "tensor(double)",
+    }
