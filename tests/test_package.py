@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import parityboost
-from parityboost import demo
+from parityboost import baselines, demo, explain, metrics, notions, plot
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = [
@@ -49,7 +49,7 @@ for name in {MODULES}:
 
 def test_importing_the_package_leaves_numba_alone():
     result = run_python(
-        "import sys, parityboost, parityboost.datasets, parityboost.baselines; print('numba' in sys.modules)"
+        "import sys; from parityboost import baselines, datasets, explain, plot; print('numba' in sys.modules)"
     )
     assert result.stdout.strip() == "False", result.stderr
 
@@ -73,14 +73,14 @@ LAYERS = [
     {"_codes", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
     {"_json_values", "_kernels", "_model_file", "notions"},
     {"_binning", "_inputs"},
-    {"_bundles", "_ensemble", "_samples", "_thresholds", "metrics"},
+    {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "metrics"},
     {"_frontier", "_groups", "_learners", "_onnx"},
     {"_boosting", "_model_json"},
     {"_control", "_prediction"},
     {"_portable"},
     {"estimators"},
-    {"baselines", "datasets"},
-    {"demo", "experiments"},
+    {"baselines", "datasets", "explain"},
+    {"demo", "experiments", "plot"},
     {"cli"},
     {"__main__"},
 ]
@@ -127,7 +127,7 @@ def test_python_in_the_pages_runs_and_prints_what_they_show(page, capsys):
 
 
 def test_public_names_are_documented_and_exist():
-    for module in (parityboost, parityboost.metrics, parityboost.notions, parityboost.baselines):
+    for module in (parityboost, metrics, notions, baselines, explain, plot):
         for name in module.__all__:
             value = getattr(module, name)
             if callable(value):
