@@ -111,7 +111,7 @@ def read_groups(
     sensitive_features: Any, n_rows: int, groups: NDArray[Any] | None = None
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several."""
-    frame = _sensitive_frame(sensitive_features)
+    frame = sensitive_frame(sensitive_features)
     _check_length("sensitive_features", len(frame), n_rows)
     codes: NDArray[Any] = np.zeros(0, dtype=np.intp)
     names: list[Any] = []
@@ -153,7 +153,8 @@ def _object_array(values: list[Any]) -> NDArray[Any]:
     return array
 
 
-def _sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
+def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
+    """The sensitive columns as a frame, with the names that messages use."""
     if isinstance(sensitive_features, pd.DataFrame):
         frame = sensitive_features
     elif isinstance(sensitive_features, pd.Series):

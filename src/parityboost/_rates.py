@@ -59,6 +59,18 @@ def accuracy(counts: Floats) -> Floats:
     return ratio(correct, correct + counts[..., NEGATIVE, POSITIVE] + counts[..., POSITIVE, NEGATIVE])
 
 
+def base_rate(counts: Floats) -> Floats:
+    """P(y = + | group)."""
+    positives = counts[..., POSITIVE, NEGATIVE] + counts[..., POSITIVE, POSITIVE]
+    return ratio(positives, positives + counts[..., NEGATIVE, NEGATIVE] + counts[..., NEGATIVE, POSITIVE])
+
+
+def precision(counts: Floats) -> Floats:
+    """P(y = + | group, ŷ = +)."""
+    right = counts[..., POSITIVE, POSITIVE]
+    return ratio(right, right + counts[..., NEGATIVE, POSITIVE])
+
+
 def spread(rates: Floats) -> Floats:
     """Largest minus smallest rate over the groups that have one; for two groups |δ|."""
     result: Floats = np.fmax.reduce(rates, axis=-1) - np.fmin.reduce(rates, axis=-1)
