@@ -43,8 +43,8 @@ CLASSES = {
 LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
 
 # A file beyond these is not read: they are far above any real model, and keep what a file can ask for small.
-MAX_BYTES = 1 << 26
-MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 50_000, 100_000, 100_000, 100_000, 100_000
+MAX_BYTES, MAX_COMMAS = 1 << 25, 2_000_000
+MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 50_000, 50_000, 50_000, 50_000, 50_000
 MAX_ALPHA, MAX_THRESHOLD, MAX_JOBS = 1e3, 1e300, 1024
 
 REQUIRED = (
@@ -63,9 +63,7 @@ def save(model: Any, path: Any) -> None:
             UserWarning,
             stacklevel=3,
         )
-    if len(data) > MAX_BYTES:
-        raise ModelFileError(f"the file would have {len(data)} bytes, more than the {MAX_BYTES} that are read back")
-    rebuild(parse(data))  # what is written can be read: the limits of reading apply to writing too
+    read(data, verify=True)  # what is written can be read: the limits of reading apply to writing too
     write_atomically(path, data)
 
 
@@ -109,13 +107,19 @@ def load(path: Any, *, verify: bool = True) -> Any:
     with Path(path).open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     try:
-        if len(data) > MAX_BYTES:
-            raise ModelFileError(f"larger than {MAX_BYTES} bytes, which no model is")
-        if verify:
-            check_checksum(data)
-        return rebuild(parse(data))
+        return read(data, verify)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
+
+
+def read(data: bytes, verify: bool) -> Any:
+    """The model in the bytes of a file."""
+    # Counted before they are parsed: a value in memory is many times as large as in the file.
+    if len(data) > MAX_BYTES or data.count(b",") > MAX_COMMAS:
+        raise ModelFileError(f"more than {MAX_BYTES} bytes or {MAX_COMMAS} values, which no model should have")
+    if verify:
+        check_checksum(data)
+    return rebuild(parse(data))
 
 
 # --- From the model to the document ---------------------------------------------------------------

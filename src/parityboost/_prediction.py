@@ -9,7 +9,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from ._groups import GroupSource
@@ -68,6 +67,8 @@ class Prediction:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
         """Accuracy."""
+        from sklearn.metrics import accuracy_score  # takes long to import, and few need it
+
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 

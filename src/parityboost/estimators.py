@@ -145,6 +145,14 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
     >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
     >>> model.groups_.tolist()
     ['Female', 'Male']
+
+    A threshold for each group, chosen together with θ. The groups are a column of X here, so prediction needs X alone:
+
+    >>> model.set_params(threshold="per_group").fit(adult.data, adult.target, sensitive_features=adult.data["sex"])
+    AdaFairClassifier(n_estimators=20, notion='equal_opportunity', random_state=0,
+                      threshold='per_group')
+    >>> model.threshold_.shape, model.predict(adult.data).shape
+    ((2,), (45175,))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -290,7 +298,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
 
             if settings.threshold == "per_group":
                 columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
-                shares = np.bincount(cell % n_groups, weights=weights, minlength=n_groups) / len(cell)
+                shares = np.bincount(cell % n_groups, weights=weights, minlength=n_groups)
                 self._group_source = GroupSource(self.groups_, shares / shares.sum(), columns)
                 if validation is not None:
                     self._group_source = self._group_source.agreeing_with(X_scored, scored_cell % n_groups)
@@ -323,7 +331,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             self._group_thresholds = boosted.thresholds
         if settings.choose_theta:
             scored = learner.scored
-            kept_cell = scored.cell.astype(np.min_scalar_type(2 * n_groups))
+            kept_cell = np.repeat(np.arange(2 * n_groups, dtype=np.min_scalar_type(2 * n_groups)), scored.sizes)
             margins = learner.scored_margins(self._ensemble)
             self._scored = Scored(kept_cell, scored.sample_weight, n_groups, margins)
         self.n_estimators_ = len(boosted.rounds)
