@@ -3,7 +3,7 @@
 import sys
 from itertools import pairwise
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +13,7 @@ from parityboost import AdaFairClassifier, explain, metrics, plot
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.plot import _style
 
-mpl.use("agg")
-plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("agg")
 
 
 @pytest.fixture(autouse=True)
