@@ -389,3 +389,9 @@ def test_the_audit_of_simulated_data_covers_the_true_gaps():
         truth = [0.15, 0.05, 0.2, 0.15]
         covered += (found["lower"].to_numpy() <= truth) & (truth <= found["upper"].to_numpy())
     assert (covered / 200 >= 0.92).all(), covered
+
+
+def test_equal_groups_are_said_to_be_equal():
+    result = audit([0, 1] * 100, [0, 1] * 100, sensitive_features=["a", "a", "b", "b"] * 50)
+    assert any("the groups are equal here" in sentence for sentence in result.summary())
+    assert not any("a and a" in sentence or "b and b" in sentence for sentence in result.summary())

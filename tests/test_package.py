@@ -70,17 +70,20 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_audit_text", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
+    {"_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
     {"_json_values", "_kernels", "_model_file", "notions"},
     {"_binning", "_inputs"},
     {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "metrics"},
-    {"_audit_tables", "_frontier", "_groups", "_learners", "_onnx"},
-    {"_boosting", "_model_json", "audit"},
-    {"_control", "_prediction"},
-    {"_portable"},
+    {"_frontier", "_groups", "_learners", "_onnx"},
+    {"_boosting", "_model_json"},
+    {"_control", "_portable", "_prediction"},
     {"estimators"},
     {"baselines", "datasets", "explain"},
+    {"_audit_tables", "_audit_text"},
+    {"audit"},
     {"demo", "experiments", "plot"},
+    {"report"},
+    {"_cli"},
     {"cli"},
     {"__main__"},
 ]

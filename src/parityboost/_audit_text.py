@@ -116,6 +116,11 @@ def _finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> st
         for end in ("lowest", "highest")
         if row[end + "_n"] < min_group_size
     )
+    if row["value"] == 0:
+        return (
+            f"{attribute}: no difference in {SUBJECTS[measure]}: the groups are equal here ({level} 0 to {upper}: up to "
+            f"{upper} points are not ruled out{small})."
+        )
     if row["lower"] == 0:
         apart = f"{names[0]} and {names[1]} are {_points(row['value'])} points apart"
         if len(compared) > 2:

@@ -2,16 +2,15 @@
 
 # No postponed annotations here: typer reads them, and typer is imported only when the application is made.
 import os
-import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ._cli._reproduce import run_reproduction, show_datasets
+
 if TYPE_CHECKING:
     import typer
-
-    from .experiments import Run
 
 
 def _make_app() -> "typer.Typer":
@@ -68,6 +67,117 @@ def _make_app() -> "typer.Typer":
             show_datasets(name or None, download)
 
     @app.command(cls=ListOptions)
+    def train(
+        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet.")],
+        target: Annotated[str, typer.Option(help="Column to predict; it has two values.")],
+        positive: Annotated[str, typer.Option(help="Which of them is the positive class.")],
+        sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns; several are crossed.")],
+        model: Annotated[Path, typer.Option(help="Where to save the model.")] = Path("model.json"),
+        report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
+        notion: Annotated[str, typer.Option(help="What should be equal.")] = "disparate_mistreatment",
+        c: Annotated[float, typer.Option(help="1: balanced error, 0: error.", min=0, max=1)] = 1.0,
+        epsilon: Annotated[float, typer.Option(help="Tolerated difference between groups.", min=0)] = 0.0,
+        rounds: Annotated[int, typer.Option(help="Largest number of boosting rounds.", min=1)] = 200,
+        threshold: Annotated[str, typer.Option(help='A number, "auto" or "per_group".')] = "0",
+        class_weight: Annotated[str | None, typer.Option(help='"balanced" or "balanced_groups".')] = None,
+        drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out, such as identifiers.")] = None,
+        exclude_sensitive: Annotated[
+            bool, typer.Option("--exclude-sensitive", help="Train without the sensitive columns as features.")
+        ] = False,
+        holdout: Annotated[
+            float | None,
+            typer.Option(
+                help="Share of the rows to measure on.", min=0, max=0.9, show_default="0.3 with --report, else 0"
+            ),
+        ] = None,
+        seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+        jobs: Annotated[int, typer.Option(help="Threads; the model does not depend on it.")] = 1,
+    ) -> None:
+        """Train on a table, save the model, write a report."""
+        from ._cli import _models
+
+        with one_sentence():
+            parameters = {
+                "notion": notion,
+                "c": c,
+                "epsilon": epsilon,
+                "n_estimators": rounds,
+                "threshold": threshold if threshold in ("auto", "per_group") else as_number("--threshold", threshold),
+                "class_weight": class_weight,
+                "random_state": seed,
+                "n_jobs": jobs,
+            }
+            typer.echo(
+                _models.train(
+                    data, target, positive, sensitive, parameters, model, report, drop, exclude_sensitive, holdout
+                )
+            )
+
+    @app.command(cls=ListOptions)
+    def predict(
+        model: Annotated[Path, typer.Argument(help="A model file.")],
+        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet with the columns of the training data.")],
+        out: Annotated[Path, typer.Option(help="Where to write the table with prediction and probability.")],
+        sensitive: Annotated[
+            list[str] | None, typer.Option(help="Group column(s), if the model needs them to predict.")
+        ] = None,
+    ) -> None:
+        """Predict a table of any size, piece by piece."""
+        from ._cli import _models
+
+        with one_sentence():
+            typer.echo(_models.predict(model, data, out, sensitive or []))
+
+    @app.command(cls=ListOptions)
+    def audit(
+        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet with labels and predictions of any model.")],
+        target: Annotated[str, typer.Option(help="Column of the true labels.")],
+        prediction: Annotated[str, typer.Option(help="Column of the predicted labels.")],
+        sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns.")],
+        positive: Annotated[str | None, typer.Option(help="The positive class.", show_default="larger label")] = None,
+        scores: Annotated[str | None, typer.Option(help="Column of predicted probabilities.")] = None,
+        weights: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
+        confidence: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.95,
+        fail_above: Annotated[
+            float | None, typer.Option(help="Exit with 1 if the whole interval of a measure lies above this.")
+        ] = None,
+        measure: Annotated[
+            list[str] | None,
+            typer.Option(help="Measures that --fail-above looks at.", show_default="the three notions'"),
+        ] = None,
+        report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
+    ) -> None:
+        """Audit predictions: rates per group and differences between groups, with confidence intervals."""
+        from ._cli import _models
+
+        with one_sentence():
+            found = _models.audit(data, target, prediction, sensitive, positive, scores, weights, confidence)
+            too_far = _models.exceeding(found, fail_above, measure)
+            typer.echo(str(found))
+            if report is not None:
+                _models.write_audit(found, report)
+                typer.echo(f"Report: {report}")
+        if too_far:
+            typer.echo("\n".join(too_far), err=True)
+            raise typer.Exit(1)
+
+    @app.command()
+    def explain(
+        model: Annotated[Path, typer.Argument(help="A model file.")],
+        row: Annotated[
+            str | None, typer.Option(help="Number of a row of --data, from 1, or a JSON object of values.")
+        ] = None,
+        data: Annotated[Path | None, typer.Option(help="Table to take the row from.")] = None,
+        feature: Annotated[str | None, typer.Option(help="Show what this feature's values add.")] = None,
+        top: Annotated[int, typer.Option(help="How many features to show.", min=1)] = 15,
+    ) -> None:
+        """What the model has learnt: importances, a feature's step function, or one row's score in parts."""
+        from ._cli import _models
+
+        with one_sentence():
+            typer.echo(_models.explain(model, row, data, feature, top))
+
+    @app.command(cls=ListOptions)
     def reproduce(
         figure: Annotated[
             list[int] | None, typer.Option(help="Only these figures of the paper, 1 to 13.", show_default="all")
@@ -111,6 +221,14 @@ def spread(args: list[str], many: set[str]) -> list[str]:
     return result
 
 
+def as_number(option: str, text: str) -> float:
+    """An option that is a number or one of some words."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f'{option} must be a number, "auto" or "per_group", got {text!r}') from None
+
+
 @contextmanager
 def one_sentence() -> Iterator[None]:
     """Bad input ends in one sentence on standard error and exit code 2, not in a traceback."""
@@ -122,141 +240,6 @@ def one_sentence() -> Iterator[None]:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         typer.echo(f"Error: {text}", err=True)
         raise typer.Exit(2) from error
-
-
-def show_datasets(names: list[str] | None, download: bool) -> None:
-    """List the datasets, and Table 1 of those that are here."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from .datasets import overview
-    from .experiments._execute import TABLE_1
-
-    console = Console()
-    table = Table("name", "dataset", "on this machine", box=None, pad_edge=False)
-    bunches = []
-    for name in check_names(names or list(TABLE_1), TABLE_1, "dataset"):
-        try:
-            bunches.append(TABLE_1[name](download=download))
-            table.add_row(name, bunches[-1].name, "yes")
-        except OSError:
-            if download:
-                raise
-            table.add_row(name, "", "no: parityboost datasets --download " + name)
-    console.print(table)
-    if bunches:
-        console.print("\n[bold]Table 1[/bold]")
-        print(overview(*bunches).to_string())
-
-
-def check_names(names: list[str], known: Any, what: str) -> list[str]:
-    """The names without repetition, all of them known."""
-    for name in names:
-        if name not in known:
-            raise ValueError(f"unknown {what} {name!r}; known are {', '.join(map(str, known))}")
-    return list(dict.fromkeys(names))
-
-
-def run_reproduction(
-    numbers: list[int] | None, names: list[str] | None, n_splits: int, n_jobs: int, out: Path, retry_failed: bool
-) -> None:
-    """Make the runs that are missing, then write everything."""
-    import typer
-    from rich.console import Console
-
-    from .experiments import FIGURES, Results, Store, perform, plan
-    from .experiments._execute import LOADERS
-    from .experiments._write import count_claims, write_all
-
-    by_number = {figure.number: figure for figure in FIGURES}
-    check_names([str(n) for n in numbers or []], [str(n) for n in by_number], "figure")
-    figures = [by_number[n] for n in dict.fromkeys(numbers)] if numbers else list(FIGURES)
-    datasets = check_names(names or list(LOADERS), LOADERS, "dataset")
-    runs = list(plan(datasets, figures, n_splits))
-    store = Store(out / "runs")
-    missing = store.missing(runs, retry_failed)
-    console = Console(stderr=True)
-    command = _command(numbers, names, n_splits, out)
-    console.print(
-        f"{len(runs)} runs on {', '.join(datasets)}: {len(runs) - len(missing)} are there, {len(missing)} to be made "
-        f"in {min(n_jobs, max(len(missing), 1))} processes."
-    )
-    try:
-        with progress(console, len(missing)) as on_done:
-            perform(runs, store, n_jobs, on_done, retry_failed)
-    except KeyboardInterrupt:
-        left = len(store.missing(runs))
-        console.print(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command}", highlight=False)
-        raise typer.Exit(130) from None
-    results = Results(store, runs)
-    with console.status("Writing tables and figures …"):
-        claims = write_all(results, out, datasets, figures, command)
-    failed = int((results.rows["status"] == "failed").sum())
-    if failed:
-        console.print(f"[red]{failed} runs failed[/red]; rows.csv has the reasons. Repeat them with --retry-failed.")
-    show_claims(claims)
-    typer.echo(f"{count_claims(claims)} Everything is in {out / 'README.md'}")
-
-
-def _command(numbers: list[int] | None, names: list[str] | None, n_splits: int, out: Path) -> str:
-    words = ["parityboost", "reproduce"]
-    words += ["--figure", *map(str, numbers)] if numbers else []
-    words += ["--dataset", *names] if names else []
-    words += ["--splits", str(n_splits)] if n_splits != 10 else []
-    return shlex.join([*words, "--out", str(out)])
-
-
-@contextmanager
-def progress(console: Any, total: int) -> Iterator[Callable[["Run", dict[str, Any]], None]]:
-    """A progress bar on a terminal, a line at every tenth of the way elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    if not console.is_terminal:
-        done = 0
-
-        def tell(run: "Run", record: dict[str, Any]) -> None:
-            nonlocal done
-            done += 1
-            if record["status"] == "failed":
-                console.print(f"{run.key} failed: {record['reason']}", highlight=False)
-            if done % max(total // 10, 1) == 0 or done == total:
-                console.print(f"{done}/{total} runs", highlight=False)
-
-        yield tell
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=total)
-
-        def advance(run: "Run", record: dict[str, Any]) -> None:
-            if record["status"] == "failed":
-                console.print(f"{run.key} failed: {record['reason']}", highlight=False)
-            bar.update(task, advance=1, description=f"{run.dataset} · {run.method} · split {run.split}")
-
-        yield advance
-
-
-def show_claims(claims: Any) -> None:
-    """The claims that were measured, as a table."""
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    from .experiments._claims import HOLDS, NOT_MEASURED
-    from .experiments._write import readable_claims
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160  # nobody's window is to be kept to
-    table = Table("where", "claim", "paper", "ours", "verdict", box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in readable_claims(claims).astype(str).to_dict("records"):
-        if row["verdict"] != NOT_MEASURED:
-            colour = "green" if row["verdict"] == HOLDS else "yellow"
-            cells = [escape(row[name]) for name in ("where", "claim", "paper", "ours")]
-            table.add_row(*cells, f"[{colour}]{row['verdict']}[/{colour}]")
-    if table.row_count:
-        console.print(table)
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,7 @@ from ._inputs import group_name, read_groups, read_weights
 from ._shapes import ShapeFunction, read_shape
 from ._sources import read_sources
 from ._threads import Team
+from ._thresholds import first_minimum
 from .estimators import AdaFairClassifier
 
 Floats = NDArray[np.float64]
@@ -278,8 +279,6 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     >>> int(choices["theta"].iloc[-1]) == model.theta_
     True
     """
-    from ._boosting import first_minimum  # numba is needed only now
-
     check_model(model)
     if not model._settings().choose_theta:
         raise ValueError(f"{type(model).__name__} uses all its learners: it has no θ to choose, and no parameter c")

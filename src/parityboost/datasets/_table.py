@@ -15,7 +15,7 @@ from ._bunch import make_bunch
 from ._files import DAMAGED
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_PARQUET = (".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
 _PACKINGS = ("", ".gz", ".xz", ".bz2", ".zip")
 _PLAIN = ("string", "boolean", "mixed-integer", "integer", "floating", "empty")  # what an object column may hold
 _SHOWN = 20  # values or columns that an error message lists
@@ -72,7 +72,7 @@ def read_table(
     [1, 0, 1]
     """
     path = Path(path)
-    table = _read(path)
+    table = read_file(path)
     if table.empty:
         raise ValueError(f"{path} has no rows")
     several = not isinstance(sensitive, str)
@@ -80,7 +80,7 @@ def read_table(
     dropped = [drop] if isinstance(drop, str) else list(drop or [])
     if not groups or len(set(groups)) < len(groups):
         raise ValueError(f"sensitive must name one or more different columns, got {sensitive!r}")
-    _check_columns(table, target=[target], sensitive=groups, drop=dropped)
+    check_columns(table, target=[target], sensitive=groups, drop=dropped)
     for role, names in {"sensitive": groups, "drop": dropped}.items():
         if target in names:
             raise ValueError(f"{target!r} is the target and cannot be in {role} too, got {role}={names!r}")
@@ -105,25 +105,14 @@ def read_table(
     )
 
 
-def _read(path: Path) -> pd.DataFrame:
-    kinds = {kind + packing: kind for kind in _SEPARATORS for packing in _PACKINGS} | {kind: kind for kind in _PARQUET}
-    kind = next((kind for suffix, kind in kinds.items() if path.name.lower().endswith(suffix)), None)
-    if kind is None:
-        raise ValueError(
-            f"path must end in one of {[*_SEPARATORS, *_PARQUET]}, text files optionally packed as "
-            f"{[packing for packing in _PACKINGS if packing]}, got {str(path)!r}"
-        )
-    if not path.is_file():
-        raise FileNotFoundError(f"path must be an existing file, got {str(path)!r}")
-    if kind in _PARQUET:
+def read_file(path: Path) -> pd.DataFrame:
+    """A whole file as it is."""
+    kind = _kind(path)
+    if kind in PARQUET:
         return _read_parquet(path)
     try:
-        separator = _SEPARATORS[kind]
-        header = pd.read_csv(path, sep=separator, nrows=0).columns
-        if kind == ".csv" and len(header) == 1 and ";" in header[0]:
-            separator = ";"
         # In one piece, or else pandas guesses the type of each piece on its own.
-        table = pd.read_csv(path, sep=separator, skipinitialspace=True, low_memory=False)
+        table = pd.read_csv(path, sep=text_format(path), skipinitialspace=True, low_memory=False)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty") from None
     except (pd.errors.ParserError, UnicodeDecodeError, *DAMAGED) as error:
@@ -131,6 +120,30 @@ def _read(path: Path) -> pd.DataFrame:
     if not isinstance(table.index, pd.RangeIndex):  # pandas would take the fields in excess for row names
         raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header")
     return table
+
+
+def text_format(path: Path) -> str:
+    """What separates the fields of a text file; a CSV file that exists may turn out to have semicolons."""
+    separator = _SEPARATORS[_kind(path, exists=False)]
+    if separator == "," and path.is_file():
+        header = pd.read_csv(path, sep=separator, nrows=0).columns
+        if len(header) == 1 and ";" in header[0]:
+            return ";"
+    return separator
+
+
+def _kind(path: Path, exists: bool = True) -> str:
+    """How the file is written, by its name."""
+    kinds = {kind + packing: kind for kind in _SEPARATORS for packing in _PACKINGS} | {kind: kind for kind in PARQUET}
+    kind = next((kind for suffix, kind in kinds.items() if path.name.lower().endswith(suffix)), None)
+    if kind is None:
+        raise ValueError(
+            f"path must end in one of {[*_SEPARATORS, *PARQUET]}, text files optionally packed as "
+            f"{[packing for packing in _PACKINGS if packing]}, got {str(path)!r}"
+        )
+    if exists and not path.is_file():
+        raise FileNotFoundError(f"path must be an existing file, got {str(path)!r}")
+    return kind
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -144,7 +157,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
 
-def _check_columns(table: pd.DataFrame, **roles: list[str]) -> None:
+def check_columns(table: pd.DataFrame, **roles: list[str]) -> None:
+    """Each column that is given a role has to be there."""
     for role, names in roles.items():
         for name in names:
             if name not in table.columns:

@@ -53,15 +53,13 @@ GROUP = {
 IMBALANCED = ("adult", "bank", "kdd")
 EVERYWHERE = tuple(DATASET_NAMES)
 
-WHY: dict[str, str] = {}
-
 
 def _points(value: float) -> str:
     return f"{100 * value:+.3g} points"
 
 
-def _gain(where: str, says: str, value: Value, paper: float, why: str = "") -> Claim:
-    return Claim(where, says, _points(paper), value, near(paper), why=why)
+def _gain(where: str, says: str, value: Value, paper: float) -> Claim:
+    return Claim(where, says, _points(paper), value, near(paper))
 
 
 def _statistical_parity() -> list[Claim]:
@@ -72,7 +70,6 @@ def _statistical_parity() -> list[Claim]:
             "lowest",
             worse_than_best(d, OURS, (ADA, SMOTE, SDB), SP, SP),
             below(0),
-            why=WHY.get(f"sp-lowest-{d}", ""),
         )
         for d in EVERYWHERE
     ]

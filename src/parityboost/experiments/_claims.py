@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ._plan import Run
+from ._reasons import reason
 from ._rows import NotMeasuredError, Results
 
 Floats = NDArray[np.float64]
@@ -40,8 +41,6 @@ class Claim:
         Judges the values.
     percent : bool
         Whether values are shares, shown times 100.
-    why : str
-        Why ours differs, as far as it was found out. Shown only if it does.
     """
 
     where: str
@@ -50,7 +49,6 @@ class Claim:
     value: Value
     holds: Check
     percent: bool = True
-    why: str = ""
 
 
 def judge(claims: Sequence[Claim], results: Results) -> pd.DataFrame:
@@ -66,7 +64,7 @@ def judge(claims: Sequence[Claim], results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``where``, ``claim``, ``paper``, ``ours``, ``sd``, ``verdict`` and ``why``.
+        ``where``, ``claim``, ``paper``, ``ours``, ``sd``, ``verdict``, and ``why`` where ours differs.
     """
     rows = []
     for claim in claims:
@@ -79,7 +77,7 @@ def judge(claims: Sequence[Claim], results: Results) -> pd.DataFrame:
         scale = 100 if claim.percent else 1
         verdict = HOLDS if claim.holds(values) else DIFFERS
         row |= {"ours": scale * float(values.mean()), "sd": scale * deviation(values), "verdict": verdict}
-        rows.append(row | {"why": claim.why if verdict == DIFFERS else ""})
+        rows.append(row | {"why": reason(claim.where, claim.says) if verdict == DIFFERS else ""})
     return pd.DataFrame(rows, columns=["where", "claim", "paper", "ours", "sd", "verdict", "why"])
 
 

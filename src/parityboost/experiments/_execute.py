@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from .. import _rates
 from ..baselines.registry import get_method
 from ..datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
+from ..explain import choices_over_c
 from ..notions import get_notion
 from ._plan import C_VALUES, PROTOCOLS, Run
 
@@ -80,22 +81,22 @@ def _boosting_path(
     model: Any, run: Run, X_test: Any, cell: NDArray[np.intp]
 ) -> tuple[list[dict[str, Any]], dict[str, list[float]]]:
     """Everything the figures show of one fit of AdaFair: c enters the choice of θ only, so no c needs its own fit."""
-    from .._boosting import first_minimum  # numba is imported by this
-
     history = model.history_
-    er, ber, violation = (history[f"validation_{name}"].to_numpy() for name in ("er", "ber", "violation"))
-    thetas = {c: first_minimum(c * ber + (1 - c) * er + violation) + 1 for c in C_VALUES}
-    assert thetas[1.0] == model.theta_
+    thetas = choices_over_c(model, C_VALUES)["theta"].to_numpy()
+    assert thetas[-1] == model.theta_  # c = 1
     path = np.array([count(cell, margin > 0) for margin in model.staged_decision_function(X_test)])
-    choices = [{"c": c, "theta": theta, "counts": path[theta - 1].tolist()} for c, theta in thetas.items()]
+    choices = [
+        {"c": c, "theta": theta, "counts": path[theta - 1].tolist()}
+        for c, theta in zip(C_VALUES, thetas.tolist(), strict=True)
+    ]
     # history_ has second minus first group, the paper non-protected minus protected.
     protected_first = model.groups_[0] == load(run.dataset).protected
     sign = 1.0 if protected_first else -1.0
     rounds = {name: (sign * history[name]).tolist() for name in history if name.startswith("delta_")}
     if run.protocol == "rounds":
         rounds |= {
-            "validation_ber": ber.tolist(),
-            "validation_violation": violation.tolist(),
+            "validation_ber": history["validation_ber"].tolist(),
+            "validation_violation": history["validation_violation"].tolist(),
             "objective": history["validation_objective"].tolist(),
             "test_ber": _rates.balanced_error_rate(path.astype(float)).tolist(),
             "test_violation": get_notion(run.notion or "none").violation(path.astype(float)).tolist(),

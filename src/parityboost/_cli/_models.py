@@ -1,0 +1,220 @@
+"""``parityboost train``, ``predict``, ``audit`` and ``explain``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from ..audit import Audit
+from ..audit import audit as audit_predictions
+from ..datasets import read_table
+from ..datasets._table import check_columns as check_named
+from ..datasets._table import read_file
+from ..estimators import AdaFairClassifier
+from ._tables import read_pieces, table_writer
+
+# What `audit --fail-above` looks at unless told.
+NOTIONS = ("statistical_parity", "equal_opportunity", "disparate_mistreatment")
+
+
+def train(
+    data: Path,
+    target: str,
+    positive: str,
+    sensitive: list[str],
+    parameters: dict[str, Any],
+    model_path: Path,
+    report: Path | None = None,
+    drop: list[str] | None = None,
+    exclude_sensitive: bool = False,
+    holdout: float | None = None,
+) -> str:
+    """Train, save the model, write the report; return what to tell the user."""
+    names: str | list[str] = sensitive[0] if len(sensitive) == 1 else sensitive
+    dropped = [*(drop or []), *(sensitive if exclude_sensitive else [])]
+    table = read_table(data, target=target, positive=positive, sensitive=names, drop=dropped)
+    X, y, s = table.data, table.target, table.sensitive
+    share = (0.3 if report else 0.0) if holdout is None else holdout
+    X_new, y_new, s_new = X, y, s
+    if share:
+        cells = pd.DataFrame(s).astype(str).agg("\t".join, axis=1) + "\t" + y.astype(str)
+        rare = cells.map(cells.value_counts()) < 2
+        if rare.any():
+            raise ValueError(
+                f"row {int(rare.idxmax()) + 1} is the only one of its class and group, so it cannot be both in the "
+                "training and in the held-out part; use --holdout 0"
+            )
+        seed = parameters.get("random_state")
+        X, X_new, y, y_new, s, s_new = train_test_split(X, y, s, test_size=share, random_state=seed, stratify=cells)
+    model = AdaFairClassifier(**parameters).fit(X, y, sensitive_features=s)
+    # Trained on 0 and 1, so that the class called positive is the positive one whatever the labels are.
+    model.classes_ = np.array(table.target_names, dtype=object)
+    model.save(model_path)
+    lines = [f"{len(X):,} rows, {X.shape[1]} columns: θ = {model.theta_} of {model.n_estimators_} rounds."]
+    if share:
+        labels = model.classes_[y_new.to_numpy()]
+        extra = {"sensitive_features": s_new} if needs_groups(model) else {}
+        found = audit_predictions(
+            labels, model.predict(X_new, **extra), sensitive_features=s_new, positive_label=model.classes_[1]
+        )
+        lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
+    lines.append(f"Model: {model_path}")
+    if report:
+        from ..report import write_report
+
+        if not share:
+            lines.append("The report is on the rows that the model was trained on: it flatters the model.")
+        labels = pd.Series(model.classes_[y_new.to_numpy()], index=y_new.index)
+        train_labels = model.classes_[y.to_numpy()]
+        write_report(report, model, X_new, labels, sensitive_features=s_new, train=(X, train_labels), title=table.name)
+        lines.append(f"Report: {report}")
+    return "\n".join(lines)
+
+
+def needs_groups(model: Any) -> bool:
+    """Whether the model has a threshold per group and cannot read the group from X."""
+    source = model._group_source
+    return source is not None and not source.columns
+
+
+def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> str:
+    """Predict a file of any size; return what to tell the user."""
+    from .. import load
+
+    if data.resolve() == out.resolve():
+        raise ValueError(f"--out must be another file than the data, got {str(out)!r} for both")
+    model = load(model_path)
+    if needs_groups(model) and not sensitive:
+        raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
+    n_rows = n_positive = 0
+    with table_writer(out) as write:
+        for piece, X in read_pieces(data, model):
+            if not len(piece):
+                continue
+            extra = {}
+            if needs_groups(model):
+                check_named(piece, sensitive=sensitive)
+                extra["sensitive_features"] = piece[sensitive[0]] if len(sensitive) == 1 else piece[sensitive]
+            taken = {"prediction", "probability"} & set(piece.columns)
+            if taken:
+                raise ValueError(f"{data} already has a column {sorted(taken)[0]!r}; rename it")
+            score = model.decision_function(X, **extra)
+            positive = score > 0
+            write(
+                piece.assign(prediction=model.classes_[positive.astype(int)], probability=1 / (1 + np.exp(-2 * score)))
+            )
+            n_rows += len(piece)
+            n_positive += int(positive.sum())
+        if not n_rows:
+            raise ValueError(f"{data} has no rows")
+    return f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_[1]!r}: {out}"
+
+
+def audit(
+    data: Path,
+    target: str,
+    prediction: str,
+    sensitive: list[str],
+    positive: str | None = None,
+    scores: str | None = None,
+    weights: str | None = None,
+    confidence: float = 0.95,
+) -> Audit:
+    """Audit the predictions in a file."""
+    table = read_file(data)
+    named = {"scores": [scores] if scores else [], "weights": [weights] if weights else []}
+    check_named(table, target=[target], prediction=[prediction], sensitive=sensitive, **named)
+    return audit_predictions(
+        table[target],
+        table[prediction],
+        sensitive_features=table[sensitive],
+        scores=table[scores] if scores else None,
+        sample_weight=table[weights] if weights else None,
+        positive_label=positive,
+        confidence=confidence,
+    )
+
+
+def write_audit(found: Audit, path: Path) -> None:
+    """The audit as a page, or as JSON."""
+    from ..report import build_audit, write
+
+    write(path, build_audit(found))
+
+
+def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> list[str]:
+    """A line for each measure whose interval lies above the limit."""
+    known = list(dict.fromkeys(found.measures["measure"]))
+    for name in measures or []:
+        if name not in known:
+            raise ValueError(f"unknown measure {name!r}; known are {', '.join(known)}")
+    if limit is None:
+        return []
+    rows = pd.concat([found.exceeds(limit, name) for name in measures or NOTIONS])
+    return [
+        f"{row['measure']} of {row['attribute']} is {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], "
+        f"above {limit:g}"
+        for row in rows.to_dict("records")
+    ]
+
+
+def explain(model_path: Path, row: str | None, data: Path | None, feature: str | None, top: int) -> str:
+    """The model in words and numbers: importances, one shape function, or one row's contributions."""
+    from .. import load
+    from ..explain import contributions, importances, shape_function
+
+    model = load(model_path)
+    if row is not None:
+        X = _read_row(model, row, data)
+        parts = contributions(model, X).iloc[0]
+        values = X.iloc[0]
+        order = parts.drop("constant").abs().sort_values(ascending=False).index[:top]
+        lines = [f"{name} = {values[name]}".ljust(44) + f"{parts[name]:+9.4f}" for name in order]
+        score = float(parts.sum())
+        others = parts.drop(["constant", *order])
+        if len(others):
+            lines.append(f"{len(others)} other features".ljust(44) + f"{others.sum():+9.4f}")
+        lines += ["constant".ljust(44) + f"{parts['constant']:+9.4f}"]
+        label = model.classes_[int(score > 0)]
+        lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {label}"]
+        return "\n".join(lines)
+    if feature is not None:
+        return f"{feature}: what each value adds to the score\n\n{shape_function(model, feature).frame().to_string()}"
+    table = importances(model)
+    lines = [
+        f"{type(model).__name__} for {model.notion!r}: θ = {model.theta_} of {model.n_estimators_} rounds, "
+        f"positive class {model.classes_[1]!r}.",
+        "",
+        table.head(top).round(4).to_string(),
+        "",
+        "See what a feature's values add with --feature NAME, and one row with --data FILE --row NUMBER.",
+    ]
+    return "\n".join(lines)
+
+
+def _read_row(model: Any, row: str, data: Path | None) -> pd.DataFrame:
+    names = [column.name for column in model._ensemble.binner.columns]
+    if data is None:
+        try:
+            values = json.loads(row)
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            raise ValueError(f"--row must be a number together with --data, or a JSON object of values, got {row!r}")
+        unknown = sorted(set(values) - set(names))
+        if unknown:
+            raise ValueError(f"the model has no column {unknown[0]!r}; its columns are {', '.join(names)}")
+        return pd.DataFrame([{name: values.get(name) for name in names}])
+    if not row.isdigit() or int(row) < 1:
+        raise ValueError(f"--row must be the number of a row, from 1, got {row!r}")
+    start = 0
+    for _, X in read_pieces(data, model):
+        if int(row) <= start + len(X):
+            return X.iloc[[int(row) - 1 - start]]
+        start += len(X)
+    raise ValueError(f"{data} has {start} rows, no row {row}")

@@ -1,0 +1,147 @@
+"""``parityboost reproduce`` and ``parityboost datasets``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..experiments import Run
+
+
+def show_datasets(names: list[str] | None, download: bool) -> None:
+    """List the datasets, and Table 1 of those that are here."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..datasets import overview
+    from ..experiments._execute import TABLE_1
+
+    console = Console()
+    table = Table("name", "dataset", "on this machine", box=None, pad_edge=False)
+    bunches = []
+    for name in check_names(names or list(TABLE_1), TABLE_1, "dataset"):
+        try:
+            bunches.append(TABLE_1[name](download=download))
+            table.add_row(name, bunches[-1].name, "yes")
+        except OSError:
+            if download:
+                raise
+            table.add_row(name, "", "no: parityboost datasets --download " + name)
+    console.print(table)
+    if bunches:
+        console.print("\n[bold]Table 1[/bold]")
+        print(overview(*bunches).to_string())
+
+
+def check_names(names: list[str], known: Any, what: str) -> list[str]:
+    """The names without repetition, all of them known."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown {what} {name!r}; known are {', '.join(map(str, known))}")
+    return list(dict.fromkeys(names))
+
+
+def run_reproduction(
+    numbers: list[int] | None, names: list[str] | None, n_splits: int, n_jobs: int, out: Path, retry_failed: bool
+) -> None:
+    """Make the runs that are missing, then write everything."""
+    import typer
+    from rich.console import Console
+
+    from ..experiments import FIGURES, Results, Store, perform, plan
+    from ..experiments._execute import LOADERS
+    from ..experiments._write import count_claims, write_all
+
+    by_number = {figure.number: figure for figure in FIGURES}
+    check_names([str(n) for n in numbers or []], [str(n) for n in by_number], "figure")
+    figures = [by_number[n] for n in dict.fromkeys(numbers)] if numbers else list(FIGURES)
+    datasets = check_names(names or list(LOADERS), LOADERS, "dataset")
+    runs = list(plan(datasets, figures, n_splits))
+    store = Store(out / "runs")
+    missing = store.missing(runs, retry_failed)
+    console = Console(stderr=True)
+    command = _command(numbers, names, n_splits, out)
+    console.print(
+        f"{len(runs)} runs on {', '.join(datasets)}: {len(runs) - len(missing)} are there, {len(missing)} to be made "
+        f"in {min(n_jobs, max(len(missing), 1))} processes."
+    )
+    try:
+        with progress(console, len(missing)) as on_done:
+            perform(runs, store, n_jobs, on_done, retry_failed)
+    except KeyboardInterrupt:
+        left = len(store.missing(runs))
+        console.print(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command}", highlight=False)
+        raise typer.Exit(130) from None
+    results = Results(store, runs)
+    with console.status("Writing tables and figures …"):
+        claims = write_all(results, out, datasets, figures, command)
+    failed = int((results.rows["status"] == "failed").sum())
+    if failed:
+        console.print(f"[red]{failed} runs failed[/red]; rows.csv has the reasons. Repeat them with --retry-failed.")
+    show_claims(claims)
+    typer.echo(f"{count_claims(claims)} Everything is in {out / 'README.md'}")
+
+
+def _command(numbers: list[int] | None, names: list[str] | None, n_splits: int, out: Path) -> str:
+    words = ["parityboost", "reproduce"]
+    words += ["--figure", *map(str, numbers)] if numbers else []
+    words += ["--dataset", *names] if names else []
+    words += ["--splits", str(n_splits)] if n_splits != 10 else []
+    return shlex.join([*words, "--out", str(out)])
+
+
+@contextmanager
+def progress(console: Any, total: int) -> Iterator[Callable[[Run, dict[str, Any]], None]]:
+    """A progress bar on a terminal, a line at every tenth of the way elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    if not console.is_terminal:
+        done = 0
+
+        def tell(run: Run, record: dict[str, Any]) -> None:
+            nonlocal done
+            done += 1
+            if record["status"] == "failed":
+                console.print(f"{run.key} failed: {record['reason']}", highlight=False)
+            if done % max(total // 10, 1) == 0 or done == total:
+                console.print(f"{done}/{total} runs", highlight=False)
+
+        yield tell
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=total)
+
+        def advance(run: Run, record: dict[str, Any]) -> None:
+            if record["status"] == "failed":
+                console.print(f"{run.key} failed: {record['reason']}", highlight=False)
+            bar.update(task, advance=1, description=f"{run.dataset} · {run.method} · split {run.split}")
+
+        yield advance
+
+
+def show_claims(claims: Any) -> None:
+    """The claims that were measured, as a table."""
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from ..experiments._claims import HOLDS, NOT_MEASURED
+    from ..experiments._write import readable_claims
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160  # nobody's window is to be kept to
+    table = Table("where", "claim", "paper", "ours", "verdict", box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in readable_claims(claims).astype(str).to_dict("records"):
+        if row["verdict"] != NOT_MEASURED:
+            colour = "green" if row["verdict"] == HOLDS else "yellow"
+            cells = [escape(row[name]) for name in ("where", "claim", "paper", "ours")]
+            table.add_row(*cells, f"[{colour}]{row['verdict']}[/{colour}]")
+    if table.row_count:
+        console.print(table)
