@@ -88,7 +88,7 @@ def summary(report: Row) -> list[str]:
     ]
     for row in report["measures"]:
         if row["measure"] in FINDINGS:
-            sentences.append(_finding(row, report["groups"], level, settings["min_group_size"]))
+            sentences.append(finding(row, report["groups"], level, settings["min_group_size"]))
     if "auc" in overall and overall["auc"]["value"] is not None and overall["auc"]["upper"] < 0.5:
         sentences.append("The scores rank negatives above positives: are they those of the positive class?")
     small = [row["group"] for row in report["groups"] if row["note"]]
@@ -102,7 +102,7 @@ def summary(report: Row) -> list[str]:
     return sentences
 
 
-def _finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str:
+def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str:
     attribute, measure = row["attribute"], row["measure"]
     if row["value"] is None:
         return f"{attribute}: {SUBJECTS[measure]} cannot be compared ({row['note']})."

@@ -1,0 +1,133 @@
+(() => {
+  "use strict";
+  const data = JSON.parse(document.getElementById("report-data").textContent);
+  const root = document.documentElement;
+  const charts = [...document.querySelectorAll("[data-chart]")];
+  const printed = window.matchMedia("print");
+  const PRINTED_WIDTH = 660; // pixels; A4 has 680 between its margins
+
+  /* Theme: the reader's last choice, if this browser keeps it, else what the system prefers. */
+  const store = {
+    get() { try { return window.localStorage.getItem("parityboost-theme"); } catch { return null; } },
+    set(value) { try { window.localStorage.setItem("parityboost-theme", value); } catch { /* this visit only */ } },
+  };
+  const preferred = window.matchMedia("(prefers-color-scheme: dark)");
+  let theme = store.get() ?? (preferred.matches ? "dark" : "light");
+
+  /* Charts name colours of the page, such as var(--ink). */
+  const colours = (value, style) => {
+    if (typeof value === "string") {
+      const name = /^var\((--[a-z0-9-]+)\)$/.exec(value);
+      return name ? style.getPropertyValue(name[1]).trim() : value;
+    }
+    if (Array.isArray(value)) return value.map((item) => colours(item, style));
+    if (value !== null && typeof value === "object") {
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, colours(item, style)]));
+    }
+    return value;
+  };
+  const draw = (chart, width) => {
+    const spec = colours(data.charts[chart.dataset.chart], getComputedStyle(root));
+    const layout = { ...spec.layout, autosize: !width };
+    if (width) Object.assign(layout, { width, font: { ...layout.font, size: 10 } });
+    Plotly.react(chart, spec.data, layout, { displayModeBar: false, responsive: !width, showTips: false });
+  };
+  const widthOf = (chart) => (chart.closest(".grid") ? PRINTED_WIDTH / 2 - 12 : PRINTED_WIDTH);
+  const apply = (shown, forPrint) => {
+    root.dataset.theme = shown;
+    charts.forEach((chart) => draw(chart, forPrint ? widthOf(chart) : undefined));
+  };
+  const button = document.getElementById("theme");
+  const label = () => { button.textContent = theme === "dark" ? "Light theme" : "Dark theme"; };
+  const choose = (name) => { theme = name; label(); apply(theme, false); };
+  button.hidden = false;
+  button.addEventListener("click", () => { choose(theme === "dark" ? "light" : "dark"); store.set(theme); });
+  preferred.addEventListener("change", (event) => { if (store.get() === null) choose(event.matches ? "dark" : "light"); });
+
+  /* Paper is white, has a fixed width, and nothing on it can be opened. */
+  let opened = null;
+  const print = (on) => {
+    if (on === (opened !== null)) return;
+    if (on) {
+      opened = [...document.querySelectorAll("details:not([open], .long)")];
+      opened.forEach((details) => { details.open = true; });
+    } else {
+      opened.forEach((details) => { details.open = false; });
+      opened = null;
+    }
+    apply(on ? "light" : theme, on);
+  };
+  printed.addEventListener("change", (event) => print(event.matches));
+  window.addEventListener("beforeprint", () => print(true));
+  window.addEventListener("afterprint", () => print(false));
+
+  label();
+  apply(theme, false);
+  if (printed.matches) print(true);
+
+  /* The slider: every rate after any number of rounds follows from the counts of that round. */
+  const slider = document.getElementById("theta");
+  if (!slider) return;
+  const { rounds } = data;
+  const sum = (values) => values.reduce((total, value) => total + value, 0);
+  const ratio = (part, whole) => (whole > 0 ? part / whole : NaN);
+  const spread = (values) => {
+    const known = values.filter((value) => !Number.isNaN(value));
+    return known.length ? Math.max(...known) - Math.min(...known) : NaN;
+  };
+  const measure = (at) => {
+    const groups = rounds.groups.map((_, g) => {
+      const positives = rounds.positives[g], negatives = rounds.negatives[g];
+      const found = rounds.true_positives[at][g], alarms = rounds.false_positives[at][g];
+      return {
+        tpr: ratio(found, positives),
+        tnr: ratio(negatives - alarms, negatives),
+        selection_rate: ratio(found + alarms, positives + negatives),
+        accuracy: ratio(found + negatives - alarms, positives + negatives),
+      };
+    });
+    const positives = sum(rounds.positives), negatives = sum(rounds.negatives);
+    const found = sum(rounds.true_positives[at]), alarms = sum(rounds.false_positives[at]);
+    const rates = [ratio(found, positives), ratio(negatives - alarms, negatives)].filter((rate) => !Number.isNaN(rate));
+    const missed = spread(groups.map((group) => group.tpr)); // FNR = 1 − TPR: the same difference
+    const wrong = spread(groups.map((group) => group.tnr));
+    return {
+      groups,
+      accuracy: ratio(found + negatives - alarms, positives + negatives),
+      balanced_accuracy: sum(rates) / rates.length,
+      statistical_parity: spread(groups.map((group) => group.selection_rate)),
+      equal_opportunity: missed,
+      predictive_equality: wrong,
+      disparate_mistreatment: missed + wrong,
+    };
+  };
+  const points = (share) => (Number.isNaN(share) ? "–" : (100 * share).toFixed(1));
+  const percent = (share) => (Number.isNaN(share) ? "–" : `${(100 * share).toFixed(1)} %`);
+  const show = (name, text) => { document.querySelector(`[data-cell="${name}"]`).textContent = text; };
+  const history = document.querySelector('[data-chart="history"]');
+  const now = document.getElementById("theta-now");
+  const update = () => {
+    const at = Number(slider.value) - 1, theta = rounds.rounds[at], found = measure(at);
+    slider.setAttribute("aria-valuetext", `${theta} learners`);
+    now.textContent = `θ\u00a0=\u00a0${theta}`;
+    document.querySelectorAll("[data-theta]").forEach((element) => { element.textContent = `θ\u00a0=\u00a0${theta}`; });
+    for (const [name, value] of Object.entries(found)) {
+      if (name !== "groups") show(name, name.endsWith("accuracy") ? percent(value) : points(value));
+    }
+    found.groups.forEach((group, g) => {
+      for (const [name, value] of Object.entries(group)) show(`${name}-${g}`, percent(value));
+    });
+    const spec = data.charts.history, marker = spec.data.at(-1), line = spec.layout.shapes.at(-1);
+    marker.x = [theta, theta];
+    marker.y = [rounds.ber[at], rounds.violation[at]];
+    line.x0 = line.x1 = theta;
+    draw(history, opened === null ? undefined : widthOf(history));
+  };
+  document.querySelector(".slider").hidden = false;
+  slider.addEventListener("input", update);
+  document.getElementById("theta-back").addEventListener("click", () => {
+    slider.value = String(rounds.rounds.indexOf(rounds.theta) + 1);
+    update();
+  });
+  update();
+})();

@@ -1,0 +1,210 @@
+"""The report's numbers as tables of text: a caption, column heads, and rows whose first cell is their name."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from . import _words
+
+Row = dict[str, Any]
+
+UNDEFINED = "–"
+DASH = "\u2060–\u2060"  # between two numbers; no line ends at it
+TITLES = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "auc": "AUC",
+    "tpr": "True positive rate (TPR)",
+    "tnr": "True negative rate (TNR)",
+    "precision": "Precision",
+    "base_rate": "Base rate",
+    "selection_rate": "Predicted positive",
+    "statistical_parity": "Statistical parity",
+    "equal_opportunity": "Equal opportunity",
+    "predictive_equality": "Predictive equality",
+    "disparate_mistreatment": "Disparate mistreatment (sum)",
+    "equalized_odds_difference": "Equalized odds (larger gap)",
+    "accuracy_difference": "Accuracy",
+    "precision_difference": "Precision",
+}
+RATES = {
+    "selection_rate": "Predicted positive",
+    "tpr": "TPR",
+    "fpr": "FPR",
+    "accuracy": "Accuracy",
+    "precision": "Precision",
+}
+RATE_NAMES = RATES | {"fnr": "FNR", "tnr": "TNR", "base_rate": "Base rate"}
+ABOUT = {"all": "all rows", "positives": "true positives", "negatives": "true negatives"}
+
+
+class Table(NamedTuple):
+    """A table to show; ``text`` says how many columns, from the left, are no numbers."""
+
+    caption: str
+    header: list[str]
+    rows: list[list[str]]
+    text: int = 1
+
+    @property
+    def is_long(self) -> bool:
+        """Too long to print."""
+        return len(self.rows) > 40
+
+
+def percent(share: float | None) -> str:
+    return UNDEFINED if share is None else _words.percent(share)
+
+
+def points(share: float | None, sign: bool = False) -> str:
+    if share is None:
+        return UNDEFINED
+    text = _words.points(share)
+    return f"+{text}" if sign and share > 0 and text != "0.0" else text
+
+
+def score(value: float) -> str:
+    """A part of a score: two digits and a sign."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
+
+
+def number(value: float) -> str:
+    """A number of the user's data, in as many digits as tell something."""
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+
+
+def rate(row: Row, name: str) -> str:
+    """A rate with its interval."""
+    if row[name] is None:
+        return UNDEFINED
+    return f"{percent(row[name])} ({_words.points(row[f'{name}_lower'])}{DASH}{_words.points(row[f'{name}_upper'])})"
+
+
+def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
+    """A value with its interval, of which there may be none."""
+    if row["value"] is None:
+        return UNDEFINED
+    value: str = points(row["value"], sign) if shown is points else shown(row["value"])
+    if row["lower"] is None:
+        return value
+    to = " to " if sign else DASH  # between numbers with a sign, a dash would be read as another
+    return f"{value} ({points(row['lower'])}{to}{points(row['upper'])})"
+
+
+def of(rows: list[Row], attribute: str) -> list[Row]:
+    return [row for row in rows if row["attribute"] == attribute]
+
+
+def data(report: Row, attribute: str) -> Table:
+    """Who is in the data."""
+    groups = of(report["audit"]["groups"], attribute)
+    total = sum(row["n"] for row in groups)
+    rows = [
+        [row["group"], f"{row['n']:,}", percent(row["n"] / total), f"{row['positives']:,}", rate(row, "base_rate")]
+        for row in groups
+    ]
+    header = [attribute, "Rows", "Share of rows", "Positives", "Base rate (interval)"]
+    return Table(f"Groups of {attribute}", header, rows)
+
+
+def groups(report: Row, attribute: str) -> Table:
+    """Every rate of every group."""
+    rows = [
+        [row["group"], f"{row['n']:,}", *(rate(row, name) for name in RATES)]
+        for row in of(report["audit"]["groups"], attribute)
+    ]
+    header = [attribute, "Rows", *RATES.values()]
+    return Table(f"Performance in each group of {attribute}, with intervals", header, rows)
+
+
+def measures(report: Row, attribute: str) -> Table:
+    """The largest differences between groups."""
+    rows = []
+    for row in of(report["audit"]["measures"], attribute):
+        apart = UNDEFINED
+        if row["value"] is not None:
+            low, high = (f"{row[end]} {percent(row[end + '_rate'])}" for end in ("lowest", "highest"))
+            apart = f"{RATE_NAMES[row['rate']]}: {low}, {high}"
+        rows.append([TITLES[row["measure"]], apart, interval(row, points)])
+    header = ["Measure", "Groups furthest apart", "Difference in points (interval)"]
+    return Table(f"Largest differences between the groups of {attribute}", header, rows, text=2)
+
+
+def overall(report: Row) -> Table:
+    """Performance on all rows."""
+    found = {row["measure"]: row for row in report["audit"]["overall"]}
+    names = ("accuracy", "balanced_accuracy", "tpr", "tnr", "precision", "base_rate", "selection_rate")
+    rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
+    if "auc" in found:
+        auc = {
+            f"auc{end}": found["auc"][name] for end, name in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
+        }
+        rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", _auc(auc)])
+    return Table("All rows together", ["Measure", "Value (interval)"], rows)
+
+
+def calibration(report: Row, attribute: str) -> Table:
+    """How scores and outcomes agree."""
+    rows = [
+        [row["group"], percent(row["mean_score"]), percent(row["base_rate"]), f"{row['ece']:.3f}", _auc(row)]
+        for row in of(report["audit"]["calibration"], attribute)
+    ]
+    header = [attribute, "Mean score", "Base rate", "Calibration error", "AUC (interval)"]
+    return Table(f"Scores of the groups of {attribute}", header, rows)
+
+
+def _auc(row: Row) -> str:
+    value, lower, upper = (row[f"auc{end}"] for end in ("", "_lower", "_upper"))
+    if value is None:
+        return UNDEFINED
+    return f"{value:.3f}" if lower is None else f"{value:.3f} ({lower:.3f}{DASH}{upper:.3f})"
+
+
+def parameters(report: Row) -> Table:
+    """The settings the model was trained with."""
+    rows = [
+        [row["name"], row["value"], "default" if row["default"] else "set"] for row in report["model"]["parameters"]
+    ]
+    return Table("Parameters", ["Parameter", "Value", ""], rows, text=3)
+
+
+def shape(found: Row) -> Table:
+    """A step function, step by step."""
+    caption = f"What {found['feature']} adds to the score"
+    if found["kind"] == "categorical":
+        rows = [
+            [name, score(value), percent(share)]
+            for name, value, share in zip(found["categories"], found["scores"], found["shares"], strict=True)
+        ]
+        rows.append(["missing or unseen", score(found["missing"]), percent(found["missing_share"])])
+        return Table(caption, ["Value", "Score", "Share of rows"], rows)
+    ends = [number(t) for t in found["thresholds"]]
+    between = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
+    names = [f"up to {ends[0]}", *between, f"above {ends[-1]}"] if ends else ["any number"]
+    rows = [[name, score(value)] for name, value in zip(names, found["scores"], strict=True)]
+    return Table(caption, ["Value", "Score"], [*rows, ["missing", score(found["missing"])]])
+
+
+def comparison(report: Row, attribute: str | None) -> Table:
+    """The baseline and the model side by side."""
+    compared = report["comparison"]
+    shown = percent if attribute is None else points
+    rows = []
+    for row in of(compared["rows"], attribute):  # type: ignore[arg-type]
+        change = {"value": row["difference"], "lower": row["lower"], "upper": row["upper"]}
+        pair = [interval(row[which], shown) for which in ("baseline", "model")]
+        rows.append([TITLES[row["measure"]], *pair, interval(change, points, sign=True)])
+    header = ["Measure", compared["baseline"], report["model"]["name"], "Change in points (interval)"]
+    if attribute is None:
+        return Table("Performance on all rows: higher is better", header, rows)
+    return Table(f"Differences between the groups of {attribute}, in points: lower is better", header, rows)
+
+
+def gaps(found: Row) -> Table:
+    """What every feature adds to the difference between two groups."""
+    rows = [[row["feature"], *map(score, row["parts"])] for row in found["features"]]
+    rows.append(["total", *map(score, found["total"])])
+    caption = f"Mean score of {found['high']} minus that of {found['low']}, {ABOUT[found['rows']]}"
+    return Table(caption, ["Feature", *found["models"]], rows)
