@@ -31,8 +31,10 @@ extensions = [
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
 templates_path = ["_templates"]
 nitpicky = True
-# sphinx-gallery's settings hold a function, which Sphinx cannot store between builds.
-suppress_warnings = ["config.cache"]
+# Names that docstrings mention and that are not public.
+nitpick_ignore = [("py:func", "culep_weights"), ("py:data", "DATASETS")]
+# The results are a page once `parityboost reproduce --out docs/results` has been run.
+suppress_warnings = ["toc.empty_glob"]
 
 html_theme = "furo"
 html_title = f"parityboost {release}"
@@ -74,6 +76,12 @@ def skip_member(app: Any, what: str, name: str, value: Any, skip: bool, options:
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
+def results_stand_alone(app: Any, docname: str, source: list[str]) -> None:
+    """The pages of single figures are reached from that of all results, and need no place in the menu."""
+    if docname.startswith("results/") and docname != "results/README":
+        source[0] = f"---\norphan: true\n---\n{source[0]}"
+
+
 def visit_math(self: Any, node: nodes.Element) -> None:
     """Formulas as MathML, which browsers draw themselves: MathJax would be fetched from the web."""
     block = isinstance(node, nodes.math_block)
@@ -84,6 +92,7 @@ def visit_math(self: Any, node: nodes.Element) -> None:
 
 def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", skip_member)
+    app.connect("source-read", results_stand_alone)
     app.add_html_math_renderer("mathml", inline_renderers=(visit_math, None), block_renderers=(visit_math, None))
 
 
