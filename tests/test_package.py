@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import parityboost
-from parityboost import baselines, demo, explain, metrics, notions, plot
+from parityboost import audit, baselines, demo, explain, metrics, notions, plot
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = [
@@ -130,7 +130,7 @@ def test_python_in_the_pages_runs_and_prints_what_they_show(page, capsys):
 
 
 def test_public_names_are_documented_and_exist():
-    for module in (parityboost, metrics, notions, baselines, explain, plot):
+    for module in (parityboost, metrics, notions, audit, baselines, explain, plot):
         for name in module.__all__:
             value = getattr(module, name)
             if callable(value):

@@ -325,6 +325,19 @@ def test_the_trade_off_along_the_rounds_marks_theta(model):
     assert f"θ = {model.theta_}" in texts(ax)
 
 
+def test_the_frontier_shows_its_table_and_the_lowest_objective(model, people):
+    X, y, group = people
+    for data in ({}, {"X": X, "y": y, "sensitive_features": group}):
+        ax = plot.frontier(model, **data)
+        table = model.frontier(**data)
+        np.testing.assert_array_equal(ax.collections[0].get_offsets(), table[["violation", "ber"]])
+        best = table.loc[table["objective"].idxmin()]
+        (ring,) = [shown for shown in ax.get_lines() if shown.get_marker() == "o"]
+        assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (best["violation"], best["ber"])
+        numbered = [text for text in texts(ax) if text.endswith(f"θ = {table['theta'].iloc[0]:.0f}")]
+        assert any(text.startswith(f"{table.index[0]}:") for text in numbered)
+
+
 def test_no_point_is_below_the_line_of_equal_objective(people):
     X, y, group = people
     model = AdaFairClassifier(n_estimators=30, random_state=0).fit(X, y, sensitive_features=group)
@@ -345,6 +358,7 @@ DRAW = {
     "costs": lambda model, X, group, ax: plot.costs(model, ax=ax),
     "tradeoff_c": lambda model, X, group, ax: plot.tradeoff_c(model, ax=ax),
     "tradeoff_theta": lambda model, X, group, ax: plot.tradeoff_theta(model, ax=ax),
+    "frontier": lambda model, X, group, ax: plot.frontier(model, ax=ax),
 }
 
 

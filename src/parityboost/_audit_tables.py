@@ -97,12 +97,19 @@ class Groups(NamedTuple):
     squares: Floats  # of the weights
 
     def rates(self, name: str) -> Rates:
-        """One of RATES per group, with the number of instances it is a share of, by Kish's (Σw)² / Σw²."""
+        """One of RATES per group, with the effective number of instances that it is a share of.
+
+        The weighted share p has the variance Σw²(x − p)² / (Σw)², that of a share of p(1 − p) / variance instances.
+        Where weights have nothing to do with the outcome x this is Kish's (Σw)² / Σw².
+        """
         of, function = RATES[name]
-        return Rates(function(self.weight), self.size(of))
+        p, q, n = function(self.weight), function(self.squares), self.size(of)
+        change = _rates.ratio(p * (1.0 - p), q * (1.0 - p) ** 2 + (1.0 - q) * p**2)
+        rows = (self.rows * SHARE_OF[of]).sum(axis=(1, 2))
+        return Rates(p, np.where((p > 0) & (p < 1), np.minimum(n * change, rows), n))
 
     def size(self, of: str) -> Floats:
-        """The effective number of rows, positives, … of every group."""
+        """The effective number of rows, positives, … of every group, by Kish's (Σw)² / Σw²."""
         total, squares = ((counts * SHARE_OF[of]).sum(axis=(1, 2)) for counts in (self.weight, self.squares))
         return np.nan_to_num(_rates.ratio(total**2, squares))
 

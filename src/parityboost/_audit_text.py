@@ -118,8 +118,8 @@ def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str
     )
     if row["value"] == 0:
         return (
-            f"{attribute}: no difference in {SUBJECTS[measure]}: the groups are equal here ({level} 0 to {upper}: up to "
-            f"{upper} points are not ruled out{small})."
+            f"{attribute}: no difference in {SUBJECTS[measure]}: the groups are equal here ({level} 0 to {upper}: "
+            f"up to {upper} points are not ruled out{small})."
         )
     if row["lower"] == 0:
         apart = f"{names[0]} and {names[1]} are {_points(row['value'])} points apart"

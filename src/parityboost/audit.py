@@ -166,7 +166,8 @@ def audit(
     scores : array-like of shape (n_samples,), optional
         Predicted probabilities of the positive class, for calibration and AUC.
     sample_weight : array-like of shape (n_samples,), optional
-        Sampling weights. They weigh every rate; for the intervals n is the effective size (Σw)² / Σw².
+        Sampling weights. They weigh every rate. The intervals are those of an unweighted sample of the effective size:
+        Kish's (Σw)² / Σw², corrected where weights depend on the outcome. Weight 2 is no second person.
     positive_label : label, optional
         The positive class, as it is or as text. By default the larger of the two labels.
     confidence : float, default=0.95
@@ -190,8 +191,9 @@ def audit(
     -----
     Rates have Wilson intervals. A measure is a largest difference, never negative, so the percentile bootstrap would
     put its interval above a true difference of zero; the intervals here are those of all pairs' signed differences
-    (Newcombe's method), corrected for there being several pairs, and cover the true value, zero included, at least as
-    often as stated. They assume that rows are independent draws, so one row per person.
+    (Newcombe's method), corrected for there being several pairs. In simulations at 0.95 they cover the true value, zero
+    included, in 0.94 to 1.00 of all cases, more than stated when more than two rates differ. They assume that rows are
+    independent draws, so one row per person.
 
     ``disparate_mistreatment`` is the sum of the gaps in false negative and false positive rate;
     ``equalized_odds_difference`` is fairlearn's, the larger of them. ``ece`` is never negative, so small groups look

@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from ..audit import Audit
 from ..audit import audit as audit_predictions
+from ..baselines import AdaBoostClassifier
 from ..datasets import read_table
 from ..datasets._table import check_columns as check_named
 from ..datasets._table import read_file
@@ -69,9 +70,10 @@ def train(
 
         if not share:
             lines.append("The report is on the rows that the model was trained on: it flatters the model.")
+        baseline = AdaBoostClassifier(model.n_estimators).fit(X, y)
+        baseline.classes_ = model.classes_
         labels = pd.Series(model.classes_[y_new.to_numpy()], index=y_new.index)
-        train_labels = model.classes_[y.to_numpy()]
-        write_report(report, model, X_new, labels, sensitive_features=s_new, train=(X, train_labels), title=table.name)
+        write_report(report, model, X_new, labels, sensitive_features=s_new, baseline=baseline, title=table.name)
         lines.append(f"Report: {report}")
     return "\n".join(lines)
 
@@ -142,7 +144,8 @@ def audit(
 
 def write_audit(found: Audit, path: Path) -> None:
     """The audit as a page, or as JSON."""
-    from ..report import build_audit, write
+    from ..report import build_audit
+    from ..report._render import write
 
     write(path, build_audit(found))
 

@@ -65,10 +65,8 @@ def run_reproduction(
     missing = store.missing(runs, retry_failed)
     console = Console(stderr=True)
     command = _command(numbers, names, n_splits, out)
-    console.print(
-        f"{len(runs)} runs on {', '.join(datasets)}: {len(runs) - len(missing)} are there, {len(missing)} to be made "
-        f"in {min(n_jobs, max(len(missing), 1))} processes."
-    )
+    to_do = f", {len(missing)} to be made in {min(n_jobs, len(missing))} processes" if missing else ""
+    console.print(f"{len(runs)} runs on {', '.join(datasets)}: {len(runs) - len(missing)} are there{to_do}.")
     try:
         with progress(console, len(missing)) as on_done:
             perform(runs, store, n_jobs, on_done, retry_failed)

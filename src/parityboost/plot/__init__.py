@@ -6,10 +6,11 @@ Ito, which people with any colour vision can tell apart; what a line or bar stan
 
 from ._groups import group_bars
 from ._models import gap_decomposition, importances, shape_function, waterfall
-from ._training import costs, history, tradeoff_c, tradeoff_theta
+from ._training import costs, frontier, history, tradeoff_c, tradeoff_theta
 
 __all__ = [
     "costs",
+    "frontier",
     "gap_decomposition",
     "group_bars",
     "history",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -165,6 +165,67 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("balanced error")
     where = "validation" if scored == "validation" else "training"
     _style.title(ax, f"Balanced error against unfairness, round by round, on {where} data")
+    return ax
+
+
+def frontier(
+    model: AdaFairClassifier,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    top: int = 6,
+    ax: Axes | None = None,
+) -> Axes:
+    """The choices of θ and threshold that no other beats, and the one with the lowest objective.
+
+    Some points are numbered along the curve; the numbers are the row labels of :meth:`AdaFairClassifier.frontier`, so
+    a point is chosen with ``row = model.frontier().loc[7]`` and ``model.set_theta(row.theta)``,
+    ``model.set_threshold(row.threshold)``.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model.
+    X, y, sensitive_features, sample_weight :
+        The data to measure on, as for :meth:`AdaFairClassifier.frontier`; by default those that θ was chosen on.
+    top : int, default=6
+        How many points to number at most.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> from parityboost import AdaFairClassifier, plot
+    >>> X, y = [[1], [2], [3], [4]], [0, 1, 0, 1]
+    >>> model = AdaFairClassifier(n_estimators=2, validation_fraction=None)
+    >>> ax = plot.frontier(model.fit(X, y, sensitive_features=list("aabb")))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('violation (disparate mistreatment)', 'balanced error')
+    """
+    explain.check_model(model)
+    notion = model._settings().notion
+    if not notion.gaps:
+        raise ValueError(f"{type(model).__name__} has no trade-off to draw: its notion is {notion.name!r}")
+    points = model.frontier(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+    ax = _style.axes(ax, 4.8)
+    ax.step(points["violation"], points["ber"], where="pre", color=_style.FAINT, linewidth=1, zorder=1)
+    ax.scatter(points["violation"], points["ber"], s=18, color="#0072B2", linewidths=0, zorder=2)
+    # Even steps along the axis: along the table they would crowd where the points do.
+    steps = np.linspace(points["violation"].min(), points["violation"].max(), top)
+    for at in np.unique([int((points["violation"] - step).abs().argmin()) for step in steps]):
+        row = points.iloc[at]
+        _point_label(ax, row["violation"], row["ber"], f"{points.index[at]}: θ = {row['theta']:.0f}", _style.QUIET, 1)
+    best = points.loc[points["objective"].idxmin()]
+    ax.plot(
+        best["violation"], best["ber"], "o", markersize=11, markerfacecolor="none", markeredgecolor="#D55E00", mew=2
+    )
+    _point_label(ax, best["violation"], best["ber"], f"lowest objective: θ = {best['theta']:.0f}", "#D55E00", -1)
+    ax.margins(0.25, 0.1)
+    ax.set_xlabel(f"violation ({notion.name.replace('_', ' ')})")
+    ax.set_ylabel("balanced error")
+    _style.title(ax, "What θ and threshold can reach")
     return ax
 
 
