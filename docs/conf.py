@@ -33,8 +33,6 @@ templates_path = ["_templates"]
 nitpicky = True
 # Names that docstrings mention and that are not public.
 nitpick_ignore = [("py:func", "culep_weights"), ("py:data", "DATASETS")]
-# The results are a page once `parityboost reproduce --out docs/results` has been run.
-suppress_warnings = ["toc.empty_glob"]
 
 html_theme = "furo"
 html_title = f"parityboost {release}"
@@ -76,6 +74,15 @@ def skip_member(app: Any, what: str, name: str, value: Any, skip: bool, options:
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
+def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """In docstrings, |x| is an absolute value and not a substitution, and (n_groups_,) a shape and not a link."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = re.split(r"(``.*?``|`.*?`)", line)
+            parts[::2] = [re.sub(r"(?<=\w)_(?=[,)])", r"\_", part).replace("|", r"\|") for part in parts[::2]]
+            lines[i] = "".join(parts)
+
+
 def results_stand_alone(app: Any, docname: str, source: list[str]) -> None:
     """The pages of single figures are reached from that of all results, and need no place in the menu."""
     if docname.startswith("results/") and docname != "results/README":
@@ -91,6 +98,7 @@ def visit_math(self: Any, node: nodes.Element) -> None:
 
 
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", escape, priority=400)  # before numpydoc
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", results_stand_alone)
     app.add_html_math_renderer("mathml", inline_renderers=(visit_math, None), block_renderers=(visit_math, None))

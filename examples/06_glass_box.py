@@ -34,8 +34,8 @@ parts = explain.contributions(model, person)
 print(float(parts.sum(axis=1).iloc[0]), float(model.decision_function(person)[0]))
 
 # %%
-# **The groups.** The difference between the mean scores of men and women, and which features carry it. More than half of
-# AdaBoost's gap is carried by marital status. For statistical parity, AdaFair leaves most features as they were and
+# **The groups.** The difference between the mean scores of men and women, and which features carry it. More than half
+# of AdaBoost's gap is carried by marital status. For statistical parity, AdaFair leaves most features as they were and
 # credits women directly: that is visible here, and for you to judge.
 
 plain = AdaBoostClassifier().fit(X, y)
