@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
 
 from parityboost import AdaFairClassifier, explain, plot
+from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
 from parityboost.metrics import disparate_mistreatment
 
@@ -27,18 +28,27 @@ explain.choices_over_c(model).round(3)
 plot.tradeoff_c(model)
 
 # %%
-# Weights change the training itself. The share of positives that is found, against the difference between the groups:
+# With small c the best "model" is the first stump, which says *no* to everyone: the error is low, and no two groups
+# differ. Weights change the training itself. What each setting finds of the positives, and how far the groups are apart:
 
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for weight, marker in {None: "o", "balanced": "s", "balanced_groups": "D"}.items():
-    for c, filled in ((1.0, True), (0.0, False)):
-        fair = AdaFairClassifier(class_weight=weight, c=c, random_state=0).fit(X, y, sensitive_features=X["group"])
-        predicted = fair.predict(X_test)
-        found = predicted[y_test == 1].mean()
-        gap = disparate_mistreatment(y_test, predicted, sensitive_features=X_test["group"])
-        ax.plot(gap, found, marker, color="#0072B2", fillstyle="full" if filled else "none", markersize=9)
-        ax.annotate(f"{weight}, c = {c:g}", (gap, found), (8, -3), textcoords="offset points", fontsize=8)
-ax.set(xlabel="disparate mistreatment on new data", ylabel="share of positives found", ylim=(0, 1))
-ax.margins(x=0.35)
-ax.spines[["top", "right"]].set_visible(False)
+settings = {
+    "AdaBoost": AdaBoostClassifier(),
+    "c = 0": AdaFairClassifier(c=0, random_state=0),
+    "c = 1, the default": AdaFairClassifier(random_state=0),
+    'class_weight="balanced"': AdaFairClassifier(class_weight="balanced", random_state=0),
+    'class_weight="balanced_groups"': AdaFairClassifier(class_weight="balanced_groups", random_state=0),
+}
+figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained", sharey=True)
+for name, setting in settings.items():
+    predicted = setting.fit(X, y, sensitive_features=X["group"]).predict(X_test)
+    found = predicted[y_test == 1].mean()
+    gap = disparate_mistreatment(y_test, predicted, sensitive_features=X_test["group"])
+    for ax, value in zip(axes, (found, gap), strict=True):
+        bar = ax.barh(name, value, color="#999999" if name == "AdaBoost" else "#0072B2")
+        ax.bar_label(bar, fmt=" %.2f", fontsize=9)
+axes[0].set(xlabel="share of positives found", xlim=(0, 1))
+axes[1].set(xlabel="disparate mistreatment", xlim=(0, 0.3))
+axes[0].invert_yaxis()
+for ax in axes:
+    ax.spines[["top", "right"]].set_visible(False)
 plt.show()

@@ -29,9 +29,9 @@ search = GridSearchCV(
     AdaFairClassifier(n_estimators=100, random_state=0).set_fit_request(sensitive_features=True),
     {"epsilon": [0.0, 0.05, 0.1, 0.2], "class_weight": [None, "balanced"], "c": [0.0, 1.0]},
     scoring={"balanced_accuracy": "balanced_accuracy", "unfairness": unfairness},
-    # Of the settings within 0.1 of disparate mistreatment, the one with the best balanced accuracy.
+    # Of the settings within 0.12 of disparate mistreatment, the one with the best balanced accuracy.
     refit=lambda results: int(
-        pd.DataFrame(results).query("mean_test_unfairness >= -0.1")["mean_test_balanced_accuracy"].idxmax()
+        pd.DataFrame(results).query("mean_test_unfairness >= -0.12")["mean_test_balanced_accuracy"].idxmax()
     ),
     cv=3,
 )
@@ -56,7 +56,7 @@ ax.scatter(
 ax.annotate(
     "chosen", (-best["mean_test_unfairness"], best["mean_test_balanced_accuracy"]), (10, 6), textcoords="offset points"
 )
-ax.axvline(0.1, color="#999999", linestyle="--", linewidth=0.8)
+ax.axvline(0.12, color="#999999", linestyle="--", linewidth=0.8)
 ax.set(xlabel="disparate mistreatment in cross-validation", ylabel="balanced accuracy in cross-validation")
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
