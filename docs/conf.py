@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": None,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # its page fetches scripts from the web
     "show_signature": False,
     "download_all_examples": False,
     "abort_on_example_error": True,

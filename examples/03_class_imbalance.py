@@ -29,7 +29,7 @@ plot.tradeoff_c(model)
 
 # %%
 # With small c the best "model" is the first stump, which says *no* to everyone: the error is low, and no two groups
-# differ. Weights change the training itself. What each setting finds of the positives, and how far the groups are apart:
+# differ. Weights change the training itself. What each setting finds of the positives, and how far the groups differ:
 
 settings = {
     "AdaBoost": AdaBoostClassifier(),
