@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import parityboost
-from parityboost import audit, baselines, demo, explain, metrics, notions, plot
+from parityboost import audit, baselines, demo, explain, metrics, notions, plot, report
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = [
@@ -117,7 +117,7 @@ def test_examples_in_docstrings_run(name):
 
 
 def test_public_names_are_documented_and_exist():
-    for module in (parityboost, metrics, notions, audit, baselines, explain, plot):
+    for module in (parityboost, metrics, notions, audit, baselines, explain, plot, report):
         for name in module.__all__:
             value = getattr(module, name)
             if callable(value):

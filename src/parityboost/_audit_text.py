@@ -129,14 +129,14 @@ def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str
             f"{attribute}: no difference in {SUBJECTS[measure]} is established: {apart}, which chance alone can "
             f"explain ({level} 0 to {upper}: up to {upper} points are not ruled out{small})."
         )
-    finding = pattern.format(*names, points=_points(row["value"]))
+    sentence = pattern.format(*names, points=_points(row["value"]))
     against = f"{_percent(row[first + '_rate'])} against {_percent(row[second + '_rate'])}"
     if measure == "statistical_parity":
         against += f", ratio {row['lowest_rate'] / row['highest_rate']:.2f}"
     largest = ""
     if len(compared) > 2:  # which pair is the largest is uncertain too
         largest, level = f", the largest difference among {len(compared)} groups", f"{level} of the largest"
-    return f"{attribute}: {finding}{largest} ({against}; {level} {lower} to {upper} points{small})."
+    return f"{attribute}: {sentence}{largest} ({against}; {level} {lower} to {upper} points{small})."
 
 
 def text(report: Row) -> str:

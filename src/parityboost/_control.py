@@ -174,7 +174,7 @@ class Control:
         if self._frontier is None:
             if self._scored is None:
                 raise ValueError(
-                    f"this {type(self).__name__} holds no validation data, because it was unpickled or loaded, or chooses no θ: "
+                    f"this {type(self).__name__} holds no validation data: it was unpickled, loaded, or chooses no θ; "
                     "pass X, y and sensitive_features to frontier"
                 )
             self._frontier = self._frontier_of(self._scored)

@@ -1,4 +1,4 @@
-"""What the report counts itself: predictions after every round, and the paired comparison of two models."""
+"""What the report counts itself: predictions after every round, and changes from one model to another."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _rates
+from .._intervals import Interval, critical_z
 from ..estimators import AdaFairClassifier
 from ..explain import scored_on
 from ..notions import DisparateMistreatment, EqualOpportunity, FairnessNotion, PredictiveEquality, StatisticalParity
@@ -17,7 +18,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept
-N_DRAWS = 2000
 
 
 def _balanced_accuracy(counts: Floats) -> Floats:
@@ -91,31 +91,44 @@ def rounds(
     }
 
 
-def differences(
+def performance_changes(
     y: NDArray[np.bool_],
     model: NDArray[np.bool_],
     baseline: NDArray[np.bool_],
-    group: Ints,
-    n_groups: int,
     weights: Floats | None,
     confidence: float,
 ) -> dict[str, dict[str, float | None]]:
-    """Each measure of the model minus that of the baseline, on the same rows, with a percentile bootstrap interval.
+    """Accuracy and balanced accuracy of the model minus those of the baseline, with intervals.
 
-    A measure of fairness near zero is pulled upwards in the draws, as any absolute value is, so an improvement that
-    ends near zero is rather understated.
+    Both predicted the same rows: what counts is where one of them is right and the other one wrong.
     """
-    cell = ((group.astype(np.intp) * 2 + y) * 2 + baseline) * 2 + model
-    mass = np.bincount(cell, weights, minlength=8 * n_groups).astype(np.float64)
-    # As in the audit, n is Kish's effective number of rows.
-    n = len(y) if weights is None else round(float(weights.sum() ** 2 / (weights**2).sum()))
-    draws = np.random.default_rng(0).multinomial(n, mass / mass.sum(), N_DRAWS).astype(np.float64)
-    found, drawn = (cells.reshape(-1, n_groups, 2, 2, 2) for cells in (mass[None], draws))
-    table: dict[str, dict[str, float | None]] = {}
-    for name, measure in (PERFORMANCE | FAIRNESS).items():
-        of = [measure(cells.sum(-2)) - measure(cells.sum(-1)) for cells in (found, drawn)]
-        tail = (1 - confidence) / 2
-        defined = of[1][~np.isnan(of[1])]
-        limits = np.quantile(defined, [tail, 1 - tail]).tolist() if len(defined) else [None, None]
-        table[name] = {"difference": float(of[0][0]), "lower": limits[0], "upper": limits[1]}
-    return table
+    gained = (model == y).astype(np.float64) - (baseline == y)
+    w = np.ones(len(y)) if weights is None else weights
+
+    def moments(rows: NDArray[np.bool_]) -> tuple[float, float]:
+        """Weighted mean, and its variance."""
+        mean = float(np.average(gained[rows], weights=w[rows]))
+        return mean, float(((w[rows] * (gained[rows] - mean)) ** 2).sum() / w[rows].sum() ** 2)
+
+    of_all = moments(np.ones_like(y))
+    of_class = [moments(rows) for rows in (y, ~y) if w[rows].any()]
+    n = len(of_class)
+    balanced = sum(mean for mean, _ in of_class) / n, sum(variance for _, variance in of_class) / n**2
+    z = critical_z(confidence)
+    return {
+        name: {"difference": mean, "lower": mean - z * variance**0.5, "upper": mean + z * variance**0.5}
+        for name, (mean, variance) in (("accuracy", of_all), ("balanced_accuracy", balanced))
+    }
+
+
+def gap_change(baseline: Interval, model: Interval) -> dict[str, float | None]:
+    """A gap with the model minus the gap with the baseline, with an interval from those of the two gaps.
+
+    On the same rows the two gaps may vary together or, where the model turns a gap around, against each other. From the
+    ends of both intervals the interval of the change holds in either case; it is wide where groups are small.
+    """
+    return {
+        "difference": model.value - baseline.value,
+        "lower": model.lower - baseline.upper,
+        "upper": model.upper - baseline.lower,
+    }

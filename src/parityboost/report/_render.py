@@ -59,7 +59,7 @@ def to_html(report: dict[str, Any]) -> str:
     except ImportError as error:
         raise ImportError("an HTML report needs plotly and jinja2: pip install 'parityboost[report]'") from error
     figures = _plots.figures(report)
-    charts = {figure.name: figure.spec for part in figures.values() for figure in part}
+    charts = {figure.name: figure.spec for part in figures.values() for figure in part if figure}
     # Names and categories are the user's: everything is escaped but what this package and plotly wrote themselves.
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=False).from_string(
         _resource("_page.html.jinja")
@@ -177,8 +177,8 @@ def _all_tables(report: Row) -> dict[str, Any]:
         for name, make in (("data", _tables.data), ("groups", _tables.groups), ("measures", _tables.measures))
     }
     tables["overall"] = _tables.overall(report)
-    if report["audit"]["calibration"] is not None:
-        tables["calibration"] = [_tables.calibration(report, attribute) for attribute in attributes]
+    scored = attributes if report["audit"]["calibration"] is not None else []
+    tables["calibration"] = [_tables.calibration(report, attribute) for attribute in scored]
     if report["model"]:
         tables["parameters"] = _tables.parameters(report)
     if report["comparison"]:

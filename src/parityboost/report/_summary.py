@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .. import _inputs, explain
+from .._intervals import Interval
 from .._sources import column_names
 from ..audit import Audit, audit
 from ..baselines import AdaBoostClassifier
@@ -265,38 +266,31 @@ def _comparison(
     """The measures of both models, and the differences between them, overall and per sensitive attribute."""
     others = baseline.predict(X)
     other = audit(y, others, **options)
-    label, frame = options["positive_label"], options["sensitive_features"]
-    attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
-    if len(attributes) > 1:
-        attributes[" & ".join(attributes)] = frame
+    true, mine, theirs = (np.asarray(values) == options["positive_label"] for values in (y, predicted, others))
+    changes = _measures.performance_changes(true, mine, theirs, options["sample_weight"], options["confidence"])
     rows: list[dict[str, Any]] = []
-    for attribute, columns in attributes.items():
-        group, found = _inputs.read_groups(columns, len(columns))
-        true, mine, theirs = (np.asarray(values) == label for values in (y, predicted, others))
-        changes = _measures.differences(
-            true, mine, theirs, group, len(found), options["sample_weight"], options["confidence"]
-        )
-        if not rows:
-            for name in _measures.PERFORMANCE:
-                pair = [result.overall.loc[name] for result in (other, audited)]
-                rows.append({"attribute": None, "measure": name} | _pair(*pair) | changes[name])
-        for name in _measures.FAIRNESS:
-            pair = [
-                t[(t["attribute"] == attribute) & (t["measure"] == name)].iloc[0]
-                for t in (other.measures, audited.measures)
-            ]
-            rows.append({"attribute": attribute, "measure": name} | _pair(*pair) | changes[name])
-    return {"baseline": _name(baseline), "rows": rows, "groups": other.to_dict()["groups"]}
+    for name, change in changes.items():
+        pair = [_interval(result.overall.loc[name]) for result in (other, audited)]
+        rows.append({"attribute": None, "measure": name} | _pair(*pair) | change)
+    for (_, was), (_, now) in zip(other.measures.iterrows(), audited.measures.iterrows(), strict=True):
+        if now["measure"] in _measures.FAIRNESS:
+            pair = [_interval(row) for row in (was, now)]
+            names = {"attribute": now["attribute"], "measure": now["measure"]}
+            rows.append(names | _pair(*pair) | _measures.gap_change(*pair))
+    return {"baseline": _name(baseline), "rows": rows}
+
+
+def _interval(row: Any) -> Interval:
+    return Interval(*(float(row[end]) for end in Interval._fields))
+
+
+def _pair(baseline: Interval, model: Interval) -> dict[str, Any]:
+    return {"baseline": baseline._asdict(), "model": model._asdict()}
 
 
 def _name(model: Any) -> str:
     """How the page calls a model in a sentence."""
     return type(model).__name__.removesuffix("Classifier")
-
-
-def _pair(baseline: Any, model: Any) -> dict[str, Any]:
-    ends = ("value", "lower", "upper")
-    return {"baseline": {end: baseline[end] for end in ends}, "model": {end: model[end] for end in ends}}
 
 
 # The rows that a gap of a notion is about.

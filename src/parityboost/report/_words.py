@@ -155,7 +155,7 @@ def _conclude(report: Row) -> list[str]:
     used = _sensitive_features(report)
     if used:
         items.append(
-            f"The model looks at {' and '.join(used)} itself: two people who differ in nothing else may be scored "
+            f"The model looks at {' and '.join(used)} directly: two people who differ in nothing else may be scored "
             "differently."
         )
     comparison = report["comparison"]

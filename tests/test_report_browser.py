@@ -1,0 +1,161 @@
+"""The report's page in a real browser: no errors, no requests, a slider whose numbers are Python's."""
+
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import make_people
+from parityboost import AdaFairClassifier, metrics, report
+from parityboost.audit import audit
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=f"no browser is installed: none of {', '.join(NAMES)}")
+
+PHONE = {"width": 390, "height": 844}
+LONG = "a category with a name that is far too long to stand beside a bar </script>"
+
+
+@contextmanager
+def opened(path, **options):
+    """The page of a file, in a browser of its own. At the end there must have been no error and no request."""
+    trouble = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            page = browser.new_page(**options)
+            page.on("console", lambda message: trouble.append(message.text))
+            page.on("pageerror", lambda error: trouble.append(str(error)))
+            page.on("request", lambda request: trouble.append(request.url))
+            page.goto(path.as_uri())
+            assert page.locator("[data-chart]:has(svg)").count() == page.locator("[data-chart]").count() > 0
+            yield page
+        finally:
+            browser.close()
+    assert trouble == [path.as_uri()]  # the one request is the file itself
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """A report with every section: several groups, long names, a baseline."""
+    X, y, group = make_people(600)
+    X["job"] = np.where(np.arange(600) % 3 == 0, "cook", np.where(y == 1, LONG, "<b>smith</b>"))  # tells a lot
+    group = pd.Series(np.where(np.arange(600) % 5 == 0, "a third group", group), name="team")
+    model = AdaFairClassifier(n_estimators=30, random_state=0).fit(X, y, sensitive_features=group)
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    report.write_report(path, model, X, y, sensitive_features=group, train=(X, y))
+    return path, model, X, y, group
+
+
+def shown(page, cell):
+    """A number of the page, in its own unit."""
+    return float(page.locator(f'[data-cell="{cell}"]').inner_text().removesuffix("%"))
+
+
+def check_round(page, theta, example):
+    _, model, X, y, group = example
+    predicted = list(model.staged_predict(X))[theta - 1]
+    assert page.locator("#theta-now").inner_text() == f"θ\u00a0=\u00a0{theta}"
+    expected = {
+        "accuracy": np.mean(y == predicted),
+        "balanced_accuracy": 1 - metrics.balanced_error_rate(y, predicted),
+        "statistical_parity": metrics.statistical_parity_difference(y, predicted, sensitive_features=group),
+        "equal_opportunity": metrics.equal_opportunity_difference(y, predicted, sensitive_features=group),
+        "predictive_equality": metrics.predictive_equality_difference(y, predicted, sensitive_features=group),
+        "disparate_mistreatment": metrics.disparate_mistreatment(y, predicted, sensitive_features=group),
+    }
+    table = metrics.group_table(y, predicted, sensitive_features=group).iloc[:-1]
+    for g in range(len(table)):
+        for rate in ("tpr", "tnr", "selection_rate", "accuracy"):
+            expected[f"{rate}-{g}"] = table[rate].iloc[g]
+    for cell, value in expected.items():
+        assert shown(page, cell) == pytest.approx(100 * value, abs=0.0501), (theta, cell)
+    marker = page.evaluate("document.querySelector('[data-chart=history]').data.at(-1).x")
+    assert marker == [theta, theta]
+
+
+def test_the_slider_shows_the_measures_of_any_round(example):
+    path, model, *_ = example
+    with opened(path) as page:
+        check_round(page, model.theta_, example)
+        slider = page.get_by_label("Number of learners θ")
+        slider.focus()
+        page.keyboard.press("Home")
+        check_round(page, 1, example)
+        page.keyboard.press("ArrowRight")
+        check_round(page, 2, example)
+        page.keyboard.press("End")
+        check_round(page, model.n_estimators_, example)
+        slider.fill("17")
+        check_round(page, 17, example)
+        assert slider.get_attribute("aria-valuetext") == "17 learners"
+        page.get_by_role("button", name="Back to the chosen").click()
+        check_round(page, model.theta_, example)
+
+
+def test_the_theme_follows_the_system_and_the_button(example):
+    path, *_ = example
+    colour = "getComputedStyle(document.querySelector('[data-chart=history] .xtick text')).fill"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    with opened(path, color_scheme="dark") as page:
+        dark = page.evaluate(f"[{colour}, {paper}]")
+        page.get_by_role("button", name="Light theme").click()
+        light = page.evaluate(f"[{colour}, {paper}]")
+        assert page.get_by_role("button", name="Dark theme").is_visible()
+        page.emulate_media(color_scheme="light")  # the reader has chosen: the system's wish no longer counts
+        page.get_by_role("button", name="Dark theme").click()
+        page.emulate_media(color_scheme="light")
+        assert page.evaluate(f"[{colour}, {paper}]") == dark
+    assert light[1] == "rgb(255, 255, 255)"
+    assert all(one != other for one, other in zip(dark, light, strict=True))
+
+
+def test_a_phone_scrolls_down_only_and_the_keyboard_gets_everywhere(example):
+    path, *_ = example
+    with opened(path, viewport=PHONE, has_touch=True) as page:
+        page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "summary"
+        unreachable = "[...document.querySelectorAll('.scroll')].filter(e => e.tabIndex < 0).length"
+        assert page.evaluate(unreachable) == 0
+        labels = page.evaluate("[...document.querySelectorAll('.ytick text')].map(e => e.textContent)")
+        assert "<b>smith</b>" in labels  # the letters, not bold type
+        narrow = "[...document.querySelectorAll('[data-chart]')].filter(e => e._fullLayout.width > innerWidth).length"
+        assert page.evaluate(narrow) == 0
+
+
+def test_paper_is_white_and_shows_what_is_folded(example):
+    path, *_ = example
+    with opened(path, color_scheme="dark") as page:
+        folded = page.locator("figure details:not(.long) table").first
+        assert not folded.is_visible()
+        assert page.pdf(format="A4").startswith(b"%PDF")
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        page.set_viewport_size({"width": 680, "height": 960})
+        page.emulate_media(media="print")
+        page.locator("html[data-theme=light]").wait_for(state="attached")
+        assert folded.is_visible()
+        assert not page.get_by_label("Number of learners θ").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 680
+        page.emulate_media(media="screen")
+        page.locator("html[data-theme=dark]").wait_for(state="attached")
+        assert not folded.is_visible()
+
+
+def test_the_page_of_an_audit_works_without_a_model(tmp_path):
+    _, y, group = make_people(400)
+    scores = np.random.default_rng(0).random(400)
+    found = audit(y, (scores > 0.5).astype(int), sensitive_features={"team": group}, scores=scores)
+    path = tmp_path / "audit.html"
+    path.write_text(report.to_html(report.build_audit(found)), encoding="utf8")
+    with opened(path, viewport=PHONE) as page:
+        assert page.locator("[data-chart]").count() == 2
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert page.locator("#theta").count() == 0
