@@ -66,6 +66,7 @@ sphinx_gallery_conf = {
     "reference_url": {"parityboost": None},
     "backreferences_dir": None,
     "remove_config_comments": True,
+    "ignore_repr_types": r"matplotlib\.axes",
     "show_memory": False,
     "write_computation_times": False,  # its page fetches scripts from the web
     "show_signature": False,

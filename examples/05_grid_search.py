@@ -54,7 +54,10 @@ ax.scatter(
     -best["mean_test_unfairness"], best["mean_test_balanced_accuracy"], s=160, facecolors="none", edgecolors="black"
 )
 ax.annotate(
-    "chosen", (-best["mean_test_unfairness"], best["mean_test_balanced_accuracy"]), (10, 6), textcoords="offset points"
+    "chosen",
+    (-best["mean_test_unfairness"], best["mean_test_balanced_accuracy"]),
+    (10, -14),
+    textcoords="offset points",
 )
 ax.axvline(0.12, color="#999999", linestyle="--", linewidth=0.8)
 ax.set(xlabel="disparate mistreatment in cross-validation", ylabel="balanced accuracy in cross-validation")
