@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench docs clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ $(VENV)/.bench: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
+$(VENV)/.docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	@touch $@ $(VENV)/.dev $(VENV)/.core
+
 demo: $(VENV)/.core  ## AdaBoost and AdaFair on the bundled Adult data, one table
 	@$(BIN)/python -m parityboost.demo
 
@@ -42,6 +46,9 @@ bench: $(VENV)/.bench  ## speed as ratios against peers (about 15 minutes), and 
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/adult_quality.py
 
+docs: $(VENV)/.docs  ## the documentation site in docs/_build/html; a warning is an error
+	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html
+
 clean:  ## remove the virtual environment and all caches
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +

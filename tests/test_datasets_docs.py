@@ -1,4 +1,4 @@
-"""Every example about datasets in the docs and docstrings runs."""
+"""Every example in the docstrings about datasets runs; those of the guide are run with the other pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from parityboost import datasets
 
 DATA = Path(os.environ.get("PARITYBOOST_DATA") or "/nonexistent")
-PAGE = Path(__file__).parents[1] / "docs" / "datasets.md"
 
 
 def run(test: doctest.DocTest) -> None:
@@ -29,8 +28,3 @@ def test_the_example_in_the_docstring_runs(name: str) -> None:
         pytest.skip("PARITYBOOST_DATA names no folder with the raw files")
     test = doctest.DocTestFinder(recurse=False).find(getattr(datasets, name), name, globs={})[0]
     run(test)
-
-
-def test_the_examples_in_the_guide_run() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    run(doctest.DocTestParser().get_doctest(text, {}, "datasets.md", str(PAGE), 0))

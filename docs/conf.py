@@ -1,0 +1,113 @@
+"""Sphinx settings. Nothing is downloaded, neither while building nor while reading."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import latex2mathml
+
+import parityboost
+
+ROOT = Path(__file__).parents[1]
+
+project = "parityboost"
+author = "The parityboost developers"
+project_copyright = author
+version = release = parityboost.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
+templates_path = ["_templates"]
+nitpicky = True
+# Names that docstrings mention and that are not public, or not told in full.
+nitpick_ignore = [
+    ("py:func", "culep_weights"),
+    ("py:data", "DATASETS"),
+    ("py:meth", "AdaFairClassifier.frontier"),
+]
+
+html_theme = "furo"
+html_title = f"parityboost {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+
+# GitHub and Sphinx read the same pages, with the same anchors.
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the template of a class lists them
+add_module_names = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": "parityboost",
+    "reference_url": {"parityboost": None},
+    "backreferences_dir": None,
+    "remove_config_comments": True,
+    "ignore_repr_types": r"matplotlib\.axes",
+    "show_memory": False,
+    "write_computation_times": False,  # its page fetches scripts from the web
+    "show_signature": False,
+    "download_all_examples": False,
+    "abort_on_example_error": True,
+}
+
+
+def skip_member(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """scikit-learn makes these for every estimator; its own pages explain them."""
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+
+
+def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """In docstrings, |x| is an absolute value and not a substitution, and (n_groups_,) a shape and not a link."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = re.split(r"(``.*?``|`.*?`)", line)
+            parts[::2] = [re.sub(r"(?<=\w)_(?=[,)])", r"\_", part).replace("|", r"\|") for part in parts[::2]]
+            lines[i] = "".join(parts)
+
+
+def results_stand_alone(app: Any, docname: str, source: list[str]) -> None:
+    """The pages of single figures are reached from that of all results, and need no place in the menu."""
+    if docname.startswith("results/") and docname != "results/README":
+        source[0] = f"---\norphan: true\n---\n{source[0]}"
+
+
+def visit_math(self: Any, node: nodes.Element) -> None:
+    """Formulas as MathML, which browsers draw themselves: MathJax would be fetched from the web."""
+    block = isinstance(node, nodes.math_block)
+    mathml = latex2mathml.tex2mathml(node.astext(), as_block=block)
+    self.body.append(f'<div class="formula">{mathml}</div>' if block else mathml)
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", escape, priority=400)  # before numpydoc
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("source-read", results_stand_alone)
+    app.add_html_math_renderer("mathml", inline_renderers=(visit_math, None), block_renderers=(visit_math, None))
+
+
+html_math_renderer = "mathml"
