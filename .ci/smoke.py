@@ -1,7 +1,7 @@
-"""What an installation with one extra must be able to do: ``python smoke.py core|cli|plot|report|baselines|datasets|onnx``.
+"""What an installation with one extra must be able to do: ``python smoke.py EXTRA``, where "core" stands for none.
 
-Run in an environment that holds the wheel with that extra and nothing else, away from the source tree. The examples in the
-docstrings are what a user would try first, so they are what is tried here.
+Run in an environment that holds the wheel with that extra and nothing else, away from the source tree. The examples in
+the docstrings are what a user would try first, so they are what is tried here.
 """
 
 import doctest
@@ -23,7 +23,19 @@ from parityboost import AdaFairClassifier
 from parityboost.datasets import load_adult
 
 os.environ["MPLBACKEND"] = "Agg"
-OF_EXTRAS = ("typer", "rich", "matplotlib", "plotly", "jinja2", "cvxpy", "dccp", "fairlearn", "pooch", "onnx", "pyarrow")
+OF_EXTRAS = (
+    "typer",
+    "rich",
+    "matplotlib",
+    "plotly",
+    "jinja2",
+    "cvxpy",
+    "dccp",
+    "fairlearn",
+    "pooch",
+    "onnx",
+    "pyarrow",
+)
 
 
 def check_examples(*names):
@@ -134,7 +146,6 @@ def script(name):
 if __name__ == "__main__":
     extra = sys.argv[1]
     assert "site-packages" in parityboost.__file__, f"not the installed package: {parityboost.__file__}"
-    {"core": core, "cli": cli, "plot": plot, "report": report, "baselines": baselines, "datasets": datasets, "onnx": onnx}[
-        extra
-    ]()
+    tests = {test.__name__: test for test in (core, cli, plot, report, baselines, datasets, onnx)}
+    tests[extra]()
     print(f"smoke test of {extra}: passed")

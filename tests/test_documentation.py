@@ -14,7 +14,7 @@ MODULES = ["parityboost"] + [
     for name in ("metrics", "notions", "baselines", "datasets", "experiments", "explain", "plot", "audit", "report")
     if importlib.util.find_spec(f"parityboost.{name}")
 ]
-# What a docstring is held to. Not the layout of headings or the capitals of a summary, which people read well either way.
+# What a docstring is held to; not the layout of headings or the capitals of a summary, which read well either way.
 REQUIRED = {
     "GL06": "unknown section",
     "GL07": "sections in another order than numpydoc's",

@@ -43,8 +43,8 @@ def explained(estimator):
         )
     if parse_version(sklearn.__version__) < parse_version("1.7"):
         reasons["check_sample_weight_equivalence_on_dense_data"] = (
-            "scikit-learn 1.6 makes the check's three classes two by the class of the first row, after shuffling one of "
-            "the data sets that it compares: the labels then differ"
+            "scikit-learn 1.6 makes the check's three classes two by the class of the first row, after it has shuffled "
+            "one of the data sets to compare: the labels then differ"
         )
     return reasons
 
