@@ -19,7 +19,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from datetime import date
 from pathlib import Path
 
@@ -30,7 +29,7 @@ RESULT = Path(__file__).parent / "results" / "peers.md"
 # What is measured: its title, the function below, what it needs. An upper bound: newer ones do not work with it.
 PEERS = {
     "FairGBM, 200 trees, FPR and FNR": ("fairgbm", ["fairgbm==0.9.14", "scikit-learn<1.8", "pandas"]),
-    "AIF360 MetaFairClassifier, statistical rate": ("aif360", ["aif360==0.6.1"]),
+    "AIF360 PrejudiceRemover, η = 1": ("aif360", ["aif360==0.6.1"]),
     "MMM-Fair, 200 trees of depth 5, equalized odds": ("mmm_fair", ["mmm-fair==2.4.1"]),
     "MMM-Fair GBT, 200 trees, equalized odds": ("mmm_fair_gbt", ["mmm-fair==2.4.1"]),
     "authors' AdaFair, 200 stumps": ("adafair", ["adafair==0.1.5", "scikit-learn<1.4", "six", "pandas"]),
@@ -66,19 +65,19 @@ def fairgbm(data):
 def aif360(data):
     import numpy as np
     import pandas as pd
-    from aif360.algorithms.inprocessing import MetaFairClassifier
+    from aif360.algorithms.inprocessing import PrejudiceRemover
     from aif360.datasets import BinaryLabelDataset
 
-    largest = np.abs(data["X"]).max(axis=0).clip(1e-9)  # its demo scales in the same way
+    largest = np.abs(data["X"]).max(axis=0).clip(1e-9)  # logistic regression needs columns of one scale
 
     def dataset(X, y, s):
         table = pd.DataFrame(X / largest).assign(sex=s, label=y)
-        table.columns = table.columns.astype(str)
+        table.columns = [f"column {name}" if isinstance(name, int) else name for name in table.columns]
         return BinaryLabelDataset(df=table, label_names=["label"], protected_attribute_names=["sex"])
 
     train = dataset(data["X"], data["y"], data["s"])
     test = dataset(data["X_test"], np.zeros(len(data["X_test"])), data["s_test"])
-    model = MetaFairClassifier(tau=0.8, sensitive_attr="sex", type="sr", seed=0)
+    model = PrejudiceRemover(eta=1.0, sensitive_attr="sex", class_attr="label")
     return lambda: model.fit(train), lambda: model.predict(test).labels.ravel()
 
 
@@ -117,6 +116,10 @@ def adafair(data):
     return lambda: model.fit(X, y), lambda: (model.predict(X_test) == 1).astype(int)
 
 
+def processor_seconds():
+    return sum(os.times()[:4])  # PrejudiceRemover trains in a process of its own
+
+
 def measure(name, folder, repeat):
     """Fit `repeat` times and say how long each took; leave the predictions of the last."""
     import numpy as np
@@ -125,9 +128,9 @@ def measure(name, folder, repeat):
     fit, predict = globals()[name](data)
     seconds = []
     for _ in range(repeat):
-        started = time.process_time()
+        started = processor_seconds()
         fit()
-        seconds.append(time.process_time() - started)
+        seconds.append(processor_seconds() - started)
     np.save(Path(folder, f"{name}.npy"), np.asarray(predict()).astype(int))
     print(json.dumps(seconds))
 
@@ -186,11 +189,12 @@ def install(folder: Path, requirements: list[str]) -> Path:
 
 def run(python, name: str, work: Path, repeat: int):
     """Processor seconds of every fit, or the last line of what went wrong."""
-    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    settings = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    settings["PATH"] = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"  # PrejudiceRemover calls "python"
     command = [str(python), "-W", "ignore", __file__, "--measure", name, str(work), str(repeat)]
     try:
         result = subprocess.run(
-            command, capture_output=True, text=True, env=os.environ | threads, timeout=LIMIT, check=False
+            command, capture_output=True, text=True, env=os.environ | settings, timeout=LIMIT, check=False
         )
     except subprocess.TimeoutExpired:
         return f"not within {LIMIT} s"
@@ -251,10 +255,10 @@ def render(rows, mine) -> str:
         f"{version('parityboost')}, scikit-learn {version('scikit-learn')}, numpy {version('numpy')}.",
         "",
         "Fit on the first half of Adult (22,587 rows), one thread: processor time of `fit`, and that divided by ours,",
-        f"measured before and after the peer (median {1000 * ours:.0f} ms). If the machine did other work, the ratios are",
-        "what to look at, not the seconds. Accuracy, balanced accuracy, D.M. and St.Parity (unfairness,",
-        "0 is best) are of the second half. Each method optimises what its row says, all other parameters are its",
-        "defaults, and nothing was tuned: this is what one gets at first, not what one could get.",
+        f"measured before and after the peer (median {1000 * ours:.0f} ms). If the machine does other work, ratios are",
+        "what to look at, not seconds. Accuracy, balanced accuracy, D.M. and St.Parity (unfairness, 0 is best) are of",
+        "the second half. Each method optimises what its row says, all other parameters are its defaults, and nothing",
+        "was tuned: this is what one gets at first, not what one could get.",
         "",
         "| | ratio | seconds | accuracy | balanced accuracy | D.M. | St.Parity | with |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
