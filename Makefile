@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test test-fast check-package lint bench peers docs clean
 
 help:  ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -42,9 +42,18 @@ lint: $(VENV)/.dev  ## ruff and mypy
 test: lint  ## lint, types, and all tests with coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term-missing:skip-covered --cov-fail-under=95
 
+test-fast: $(VENV)/.dev  ## the tests that are not marked slow: within a minute on two cores
+	$(BIN)/pytest -n auto -m "not slow"
+
+check-package:  ## build and install it: empty environments, oldest dependencies, other Pythons (about 10 minutes)
+	PYTHON=$(PYTHON) .ci/packages
+
 bench: $(VENV)/.bench  ## speed as ratios against peers (about 15 minutes), and the quality table on Adult
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/adult_quality.py
+
+peers: $(VENV)/.dev  ## fit against FairGBM, AIF360, MMM-Fair and the authors' code, each in its own environment
+	$(BIN)/python benchmarks/peers.py
 
 docs: $(VENV)/.docs  ## the documentation site in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html

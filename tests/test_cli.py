@@ -76,6 +76,7 @@ def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path, monkeypatch):
     assert f"parityboost reproduce --figure 1 5 --dataset adult --splits 2 --out {tmp_path}" in flat.replace(" /", " /")
 
 
+@pytest.mark.slow
 def test_quick_reproduction_makes_everything(tmp_path):
     """All thirteen figures and all methods on two splits of the bundled Adult."""
     result = run("reproduce", "--quick", "--jobs", 1, "--out", tmp_path)

@@ -151,6 +151,7 @@ def test_kdd_census_columns_mean_what_they_are_called() -> None:
 
 
 @needs_data
+@pytest.mark.slow
 def test_kdd_census_loads_within_seconds_and_1_5_gib() -> None:
     pytest.importorskip("resource", reason="peak memory is measured with POSIX's getrusage")
     script = """

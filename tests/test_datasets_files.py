@@ -393,6 +393,7 @@ def test_several_files_of_one_archive_are_downloaded_once(
     assert sorted(path.name for path in cache.iterdir()) == ["one.csv.gz", "two.csv.gz"]
 
 
+@pytest.mark.slow
 def test_two_processes_that_fetch_at_once_both_succeed(cache: Path, publisher: Publisher) -> None:
     both_asked = threading.Barrier(2)
 

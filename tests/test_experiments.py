@@ -155,6 +155,7 @@ def die_on_split_one(run, store):
     return ATTEMPT(run, store)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_costs_only_its_own_run(tmp_path, monkeypatch):
     monkeypatch.setattr(_runner, "attempt", die_on_split_one)
     runs = [Run("adult", "AdaBoost", None, split) for split in range(4)]
@@ -164,6 +165,7 @@ def test_a_process_that_dies_costs_only_its_own_run(tmp_path, monkeypatch):
     assert "process died" in store.load(runs[1])["reason"]
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_equals_an_uninterrupted_run(made, tmp_path):
     store, _ = made
     runs = list(plan(["adult"], FAST[:1], n_splits=2))

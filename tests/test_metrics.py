@@ -20,6 +20,7 @@ def predictions(draw):
     return cell % 2, rng.integers(0, 2, n), group, draw(st.sampled_from([None, rng.uniform(0.1, 3, n)]))
 
 
+@pytest.mark.slow
 @given(predictions())
 def test_measures_agree_with_fairlearn(case):
     y, p, s, w = case

@@ -54,6 +54,20 @@ def test_importing_the_package_leaves_numba_alone():
     assert result.stdout.strip() == "False", result.stderr
 
 
+def test_importing_costs_little_beside_pandas_and_scikit_learn():
+    code = """
+from time import process_time
+started = process_time()
+import pandas, sklearn.ensemble
+theirs = process_time()
+import parityboost, parityboost.datasets, parityboost.baselines
+print((process_time() - theirs) / (theirs - started))
+"""
+    result = run_python(code)
+    assert float(result.stdout) < 0.15, result.stderr  # measured: 0.06
+
+
+@pytest.mark.slow
 def test_kernels_work_without_a_folder_to_cache_in(tmp_path):
     """As on a read-only system without a home: numba then has nowhere to put what it compiles."""
     code = """
@@ -138,3 +152,4 @@ def test_the_demo_prints_a_table_and_what_it_shows(capsys, monkeypatch):
 def test_the_version_is_that_of_the_project():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf8")
     assert f'version = "{parityboost.__version__}"' in text
+    assert f"\nversion: {parityboost.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf8")

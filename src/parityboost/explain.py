@@ -52,6 +52,16 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     their ``is_flat`` is true. The functions of an instance's values add up to its score, but for the constant that
     :func:`contributions` shows.
 
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of stumps.
+
+    Returns
+    -------
+    dict of str to ShapeFunction
+        By the features' names.
+
     Examples
     --------
     >>> from parityboost import explain
@@ -67,6 +77,18 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
 
 def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunction:
     """The step function of one feature, given by name or by position.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of stumps.
+    feature : str or int
+        Name or position of the feature.
+
+    Returns
+    -------
+    ShapeFunction
+        Its steps or categories, and what each adds to the score.
 
     Examples
     --------
@@ -90,8 +112,10 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    model : fitted classifier of stumps
+    model : AdaFairClassifier
+        A fitted model of stumps.
     X : DataFrame or array-like of shape (n_samples, n_features)
+        The instances.
 
     Returns
     -------
@@ -120,6 +144,15 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
 
 def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any = None) -> pd.DataFrame:
     """How much each feature matters, the most important first.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of stumps.
+    X : DataFrame or array-like of shape (n_samples, n_features), optional
+        Instances to measure the effect on the score on.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance of X.
 
     Returns
     -------
@@ -166,14 +199,17 @@ def gap_decomposition(
 
     Parameters
     ----------
-    model : fitted classifier of stumps
+    model : AdaFairClassifier
+        A fitted model of stumps.
     X : DataFrame or array-like of shape (n_samples, n_features)
+        The instances.
     sensitive_features : array-like, Series or DataFrame
         The group of each instance; several columns are crossed, and groups are then tuples.
     groups : tuple of two groups, optional
         The difference is the mean score of the second minus that of the first. By default every group is compared with
         the first one in sorted order.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
 
     Returns
     -------
@@ -218,8 +254,23 @@ def compare_gaps(
 ) -> pd.DataFrame:
     """:func:`gap_decomposition` of several models side by side.
 
-    Parameters are those of :func:`gap_decomposition`, but for ``models``, a dict of fitted models by the names that the
-    columns shall have. If there are more than two groups, ``groups`` says which two to compare.
+    Parameters
+    ----------
+    models : dict of str to AdaFairClassifier
+        Fitted models by the names that the columns shall have.
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        The instances.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed, and groups are then tuples.
+    groups : tuple of two groups, optional
+        Which two to compare, needed if there are more than two.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+
+    Returns
+    -------
+    DataFrame
+        One row per feature, those that carry most first, and a row ``total``. One column per model.
 
     Examples
     --------
@@ -257,7 +308,8 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
 
     Parameters
     ----------
-    model : fitted AdaFairClassifier
+    model : AdaFairClassifier
+        A fitted model.
     values : iterable of float, optional
         Values of c between 0 and 1; 0, 0.1, …, 1 by default.
 

@@ -89,8 +89,22 @@ def group_table(
 ) -> pd.DataFrame:
     """Size, selection rate, TPR, TNR, FPR, FNR and accuracy of every group, and of all together in the last row.
 
-    Parameters are those of :func:`group_counts`. With several sensitive columns the index shows their values joined by
-    ``" & "``.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and one named "all". With several sensitive columns the index shows their values joined by
+        ``" & "``.
 
     Examples
     --------
@@ -133,8 +147,19 @@ def signed_differences(
 ) -> pd.Series:
     """The paper's signed differences, rate(non-protected) − rate(protected).
 
-    ``protected`` is the protected group, a tuple if there are several sensitive columns. All other groups together are
-    the non-protected group.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    protected : group
+        The protected group, a tuple if there are several sensitive columns. All other groups together are the
+        non-protected group.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
 
     Returns
     -------
@@ -177,7 +202,24 @@ def violation(
 ) -> float:
     """How much a notion is violated: the largest difference between two groups, summed over the notion's rates.
 
-    A group for which a rate is not defined (no positives, say) is left out of that rate.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    notion : str or FairnessNotion
+        What should be equal across groups, see :func:`parityboost.notions.get_notion`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        0 if the notion holds exactly. A group for which a rate is not defined (no positives, say) is left out of that
+        rate.
 
     Examples
     --------
@@ -215,7 +257,21 @@ def _measure(name: str, notion: str, doc: str) -> Measure:
     measure.__name__ = measure.__qualname__ = name
     measure.__doc__ = f"""{doc}
 
-    Parameters are those of :func:`group_counts`. A group for which a rate is not defined is left out of it.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        0 is best. A group for which a rate is not defined is left out of it.
 
     Examples
     --------
@@ -249,14 +305,54 @@ disparate_mistreatment = _measure(
 
 
 def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """ER, one minus accuracy (Eq. 5)."""
+    """ER, one minus accuracy (Eq. 5).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+
+    Returns
+    -------
+    float
+        Share of wrong predictions.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import error_rate
+    >>> error_rate([1, 0, 0, 0], [0, 0, 0, 0])
+    0.25
+    """
     labels = column_or_1d(y_true)
     either = labels[0] if len(labels) else 1  # which class is called positive makes no difference here
     return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, either)))
 
 
 def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
-    """BER, one minus balanced accuracy (Eq. 6)."""
+    """BER, one minus balanced accuracy (Eq. 6).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        Mean of the false positive rate and the false negative rate.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import balanced_error_rate
+    >>> balanced_error_rate([1, 0, 0, 0], [0, 0, 0, 0])
+    0.5
+    """
     return float(_rates.balanced_error_rate(_ungrouped(y_true, y_pred, sample_weight, pos_label)))
 
 
@@ -271,6 +367,26 @@ def fairness_objective(
     pos_label: Any = None,
 ) -> float:
     """c·BER + (1−c)·ER + violation, what AdaFair's choice of θ minimises (Eq. 16).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    notion : str or FairnessNotion, default="disparate_mistreatment"
+        What should be equal across groups, see :func:`parityboost.notions.get_notion`.
+    c : float, default=1.0
+        Between 1 (balanced error) and 0 (error).
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        0 is best.
 
     Examples
     --------

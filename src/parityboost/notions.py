@@ -143,6 +143,14 @@ class StatisticalParity(FairnessNotion):
         Which instances of the group with fewer positive predictions get the cost. ``"positives"``, the default, boosts
         its misclassified positives, which is what brings parity. ``"misclassified"`` boosts all its misclassified
         instances, as Eq. (9) is printed; boosting its false positives works against parity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import StatisticalParity
+    >>> counts = np.array([[[8.0, 2.0], [0.0, 10.0]], [[8.0, 2.0], [5.0, 5.0]]])
+    >>> float(StatisticalParity().violation(counts))
+    0.25
     """
 
     name = "statistical_parity"
@@ -160,14 +168,32 @@ class StatisticalParity(FairnessNotion):
 
 
 class EqualOpportunity(FairnessNotion):
-    """Equal false negative rates: δFNR = 0 (Eqs. 2 and 10)."""
+    """Equal false negative rates: δFNR = 0 (Eqs. 2 and 10).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import EqualOpportunity
+    >>> counts = np.array([[[8.0, 2.0], [0.0, 10.0]], [[8.0, 2.0], [5.0, 5.0]]])
+    >>> float(EqualOpportunity().violation(counts))
+    0.5
+    """
 
     name = "equal_opportunity"
     gaps = (Gap("fnr", false_negative_rate, (POSITIVE,)),)
 
 
 class PredictiveEquality(FairnessNotion):
-    """Equal false positive rates: δFPR = 0. Not in the paper; the mirror image of equal opportunity."""
+    """Equal false positive rates: δFPR = 0. Not in the paper; the mirror image of equal opportunity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import PredictiveEquality
+    >>> counts = np.array([[[8.0, 2.0], [0.0, 10.0]], [[8.0, 2.0], [5.0, 5.0]]])
+    >>> float(PredictiveEquality().violation(counts))
+    0.0
+    """
 
     name = "predictive_equality"
     gaps = (Gap("fpr", false_positive_rate, (NEGATIVE,)),)
@@ -177,6 +203,14 @@ class DisparateMistreatment(FairnessNotion):
     """Equal false negative and false positive rates: |δFNR| + |δFPR| = 0 (Eqs. 4, 10 and 12).
 
     The violation is the *sum* of the two differences; fairlearn's ``equalized_odds_difference`` is the larger of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import DisparateMistreatment
+    >>> counts = np.array([[[8.0, 2.0], [0.0, 10.0]], [[8.0, 2.0], [5.0, 5.0]]])
+    >>> float(DisparateMistreatment().violation(counts))
+    0.5
     """
 
     name = "disparate_mistreatment"
@@ -184,7 +218,16 @@ class DisparateMistreatment(FairnessNotion):
 
 
 class NoNotion(FairnessNotion):
-    """No fairness at all: nothing ever costs anything, and AdaFair is AdaBoost."""
+    """No fairness at all: nothing ever costs anything, and AdaFair is AdaBoost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import NoNotion
+    >>> counts = np.array([[[8.0, 2.0], [0.0, 10.0]], [[8.0, 2.0], [5.0, 5.0]]])
+    >>> float(NoNotion().violation(counts))
+    0.0
+    """
 
     name = "none"
 
@@ -205,6 +248,18 @@ NOTION_NAMES = frozenset(_NOTIONS) | frozenset(_ALIASES)
 
 def get_notion(notion: str | FairnessNotion) -> FairnessNotion:
     """A notion by its name, by fairlearn's name for it, or as it is.
+
+    Parameters
+    ----------
+    notion : str or FairnessNotion
+        ``"disparate_mistreatment"``, ``"equal_opportunity"``, ``"statistical_parity"``, ``"predictive_equality"``,
+        ``"none"``; fairlearn's ``"equalized_odds"``, ``"true_positive_rate_parity"``, ``"demographic_parity"``,
+        ``"false_positive_rate_parity"``; or a notion.
+
+    Returns
+    -------
+    FairnessNotion
+        What was asked for.
 
     Examples
     --------

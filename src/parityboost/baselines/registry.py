@@ -41,6 +41,12 @@ class Method:
         Parameters of the reproduction that are not the estimator's own defaults.
     per_dataset : dict
         Parameters that the paper sets for one dataset.
+
+    Examples
+    --------
+    >>> from parityboost.baselines import METHODS
+    >>> METHODS["SMOTEBoost"].make(dataset="compas", random_state=0)
+    SMOTEBoostClassifier(keep_synthetic=True, n_synthetic=2, random_state=0)
     """
 
     name: str
@@ -118,6 +124,16 @@ METHODS: dict[str, Method] = {
 
 def get_method(name: str) -> Method:
     """A method by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``METHODS``.
+
+    Returns
+    -------
+    Method
+        What makes the estimator.
 
     Examples
     --------

@@ -57,7 +57,13 @@ def _fetch(dataset: Dataset, work: Path) -> Path:
     path = work / dataset.archive
     print(f"Downloading {dataset.url}", file=sys.stderr)
     fetch = pooch.HTTPDownloader(progressbar=Progress(), chunk_size=1 << 16)
-    fetch(dataset.url, str(path), None)
+    try:
+        fetch(dataset.url, str(path), None)
+    except OSError as error:
+        response = getattr(error, "response", None)
+        if response is not None:
+            response.close()  # pooch leaves the connection open when the server answers with an error
+        raise
     return path
 
 

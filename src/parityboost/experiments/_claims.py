@@ -41,6 +41,18 @@ class Claim:
         Judges the values.
     percent : bool
         Whether values are shares, shown times 100.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import Claim
+    >>> Claim(
+    ...     "Adult",
+    ...     "AdaFair is right more often than not",
+    ...     "> 50 %",
+    ...     value=lambda results: results.values("adult", "AdaFair", "equal_opportunity", "accuracy"),
+    ...     holds=lambda values: values.mean() > 0.5,
+    ... ).paper
+    '> 50 %'
     """
 
     where: str
@@ -65,6 +77,13 @@ def judge(claims: Sequence[Claim], results: Results) -> pd.DataFrame:
     -------
     DataFrame
         ``where``, ``claim``, ``paper``, ``ours``, ``sd``, ``verdict``, and ``why`` where ours differs.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import CLAIMS, Results, Store, judge, plan
+    >>> nothing = Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1))
+    >>> judge(CLAIMS, nothing)["verdict"].unique().tolist()
+    ['not measured']
     """
     rows = []
     for claim in claims:

@@ -35,6 +35,12 @@ class Run:
         Seed of the split, of the validation split and of the method.
     protocol : {"halves", "rounds"}
         Random halves with T = 200, or 67/33 with T = 500 and everything measured after each round.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import Run
+    >>> Run("adult", "AdaFair", "equal_opportunity", split=3).key
+    'halves-adult-adafair-equal_opportunity-03'
     """
 
     dataset: str
@@ -70,6 +76,14 @@ class Figure:
         The methods it compares.
     title : str
         What stands above it.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import FIGURES
+    >>> FIGURES[4].title
+    'Disparate mistreatment: cumulative or not'
+    >>> FIGURES[4].methods
+    ('AdaFair', 'AdaFair NoCumul')
     """
 
     number: int

@@ -37,7 +37,18 @@ CELLS = [f"{group}_{cell}" for group in ("prot", "nonprot") for cell in ("tn", "
 
 
 class NotMeasuredError(LookupError):
-    """A run that is asked for has not been made, or failed."""
+    """A run that is asked for has not been made, or failed.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import NotMeasuredError, Results, Store, plan
+    >>> results = Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1))
+    >>> try:
+    ...     results.values("adult", "AdaBoost", "equal_opportunity", "accuracy")
+    ... except NotMeasuredError as missing:
+    ...     print(missing)
+    AdaBoost on Adult census, split 0
+    """
 
 
 def measures_of(figure: Figure) -> list[str]:
@@ -83,6 +94,13 @@ class Results:
     rows : DataFrame
         One row per run and c, also for failed and missing runs (``status``): ``counts`` of the test data by group and
         outcome, and the measures.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import Results, Store, plan
+    >>> results = Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1))
+    >>> results.rows["status"].unique().tolist()
+    ['missing']
     """
 
     def __init__(self, store: Store, runs: Iterable[Run]) -> None:

@@ -26,7 +26,23 @@ def group_bars(
 ) -> Axes:
     """True positive rate, true negative rate and rate of positive predictions of each group.
 
-    Parameters are those of :func:`parityboost.metrics.group_counts`.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
 
     Examples
     --------

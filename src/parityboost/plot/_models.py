@@ -27,7 +27,8 @@ def shape_function(
 
     Parameters
     ----------
-    model : fitted classifier of stumps
+    model : AdaFairClassifier
+        A fitted model of stumps.
     feature : str or int
         Name or position of the feature.
     X : DataFrame or array-like, optional
@@ -35,6 +36,12 @@ def shape_function(
     top : int, default=20
         Categories of the same score share a bar; of more bars than this, the highest and the lowest are drawn.
     ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
 
     Examples
     --------
@@ -179,7 +186,8 @@ def waterfall(
 
     Parameters
     ----------
-    model : fitted classifier of stumps
+    model : AdaFairClassifier
+        A fitted model of stumps.
     row : DataFrame or array of one row, or Series
         The instance, ``X.iloc[[0]]`` say.
     background : DataFrame or array-like, optional
@@ -188,6 +196,12 @@ def waterfall(
     top : int, default=9
         Number of features to show; the others are one bar.
     ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
 
     Examples
     --------
@@ -248,7 +262,25 @@ def importances(
 ) -> Axes:
     """The features that matter most: by their share of the weights α, or by their effect on the scores of X.
 
-    See :func:`parityboost.explain.importances`; ``top`` is the number of features to show.
+    See :func:`parityboost.explain.importances`.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of stumps.
+    X : DataFrame or array-like of shape (n_samples, n_features), optional
+        Instances to measure the effect on the score on.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance of X.
+    top : int, default=15
+        Number of features to show.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
 
     Examples
     --------
@@ -285,7 +317,30 @@ def gap_decomposition(
     """How much of the difference in mean score between groups each feature carries.
 
     Of one model, for one or several pairs of groups, or of several models by name, for one pair, side by side. See
-    :func:`parityboost.explain.gap_decomposition`; ``top`` is the number of features to show, the others are one bar.
+    :func:`parityboost.explain.gap_decomposition`.
+
+    Parameters
+    ----------
+    models : AdaFairClassifier or dict of str to AdaFairClassifier
+        A fitted model of stumps, or several by the names to show.
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        The instances.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed, and groups are then tuples.
+    groups : tuple of two groups, optional
+        The difference is the mean score of the second minus that of the first. By default every group is compared with
+        the first one in sorted order.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    top : int, default=10
+        Number of features to show; the others are one bar.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
 
     Examples
     --------

@@ -25,6 +25,18 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     Of error and balanced error those are drawn that the objective is made of: balanced error if ``c`` is 1. Solid lines
     are on the data that θ was chosen on, thin dashed ones on the training data if that was other data.
 
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
     Examples
     --------
     >>> from parityboost import plot
@@ -63,6 +75,18 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     With two groups, the rate of the second minus that of the first: the group with the higher error is boosted in the
     next round. With more groups, the largest rate minus the smallest. The grey band is the tolerance ε.
 
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
     Examples
     --------
     >>> from parityboost import AdaFairClassifier, plot
@@ -100,6 +124,20 @@ def tradeoff_c(model: AdaFairClassifier, values: Iterable[float] | None = None, 
 
     See :func:`parityboost.explain.choices_over_c`.
 
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model.
+    values : iterable of float, optional
+        Values of c between 0 and 1; 0, 0.1, …, 1 by default.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
+
     Examples
     --------
     >>> from parityboost import AdaFairClassifier, plot
@@ -134,6 +172,18 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     """Balanced error against violation along the rounds, with the chosen θ.
 
     The rounds grow darker. With ``c=1`` all points on the dashed line through θ have the same objective.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        What was drawn on.
 
     Examples
     --------

@@ -1,0 +1,151 @@
+"""What an installation with one extra must be able to do: ``python smoke.py EXTRA``, where "core" stands for none.
+
+Run in an environment that holds the wheel with that extra and nothing else, away from the source tree. The examples in
+the docstrings are what a user would try first, so they are what is tried here.
+"""
+
+import doctest
+import importlib
+import importlib.util
+import os
+import pkgutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from dataclasses import replace
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import parityboost
+from parityboost import AdaFairClassifier
+from parityboost.datasets import load_adult
+
+os.environ["MPLBACKEND"] = "Agg"
+OF_EXTRAS = (
+    "typer",
+    "rich",
+    "matplotlib",
+    "plotly",
+    "jinja2",
+    "cvxpy",
+    "dccp",
+    "fairlearn",
+    "pooch",
+    "onnx",
+    "pyarrow",
+)
+
+
+def check_examples(*names):
+    """Run the examples of the modules named and of those inside them; there must be some."""
+    tried = 0
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            print(f"  {name} is not part of this version")
+            tried += 1
+            continue
+        module = importlib.import_module(name)
+        inside = [info.name for info in pkgutil.walk_packages(getattr(module, "__path__", []), f"{name}.")]
+        for part in [module, *map(importlib.import_module, inside)]:
+            result = doctest.testmod(part, optionflags=doctest.NORMALIZE_WHITESPACE)
+            assert result.failed == 0, f"{result.failed} examples of {part.__name__} failed"
+            tried += result.attempted
+    assert tried, f"no examples in {names}"
+
+
+def fit(n_estimators=20):
+    adult = load_adult()
+    assert adult.data.shape[0] == 45175
+    return AdaFairClassifier(n_estimators=n_estimators, random_state=0).fit(
+        adult.data, adult.target, sensitive_features=adult.sensitive
+    ), adult
+
+
+def core():
+    here = [name for name in OF_EXTRAS if importlib.util.find_spec(name)]
+    assert not here, f"a core installation brought {here}"
+    for info in pkgutil.walk_packages(parityboost.__path__, "parityboost."):
+        importlib.import_module(info.name)
+    model, adult = fit()
+    assert (model.predict(adult.data) == adult.target).mean() > 0.7
+    check_examples("parityboost.metrics", "parityboost.notions", "parityboost.estimators", "parityboost.experiments")
+    check_examples("parityboost.explain", "parityboost.audit")
+    command = subprocess.run([script("parityboost"), "--version"], capture_output=True, text=True, check=False)
+    assert command.returncode == 1 and "pip install 'parityboost[cli]'" in command.stderr, command
+
+
+def cli():
+    def printed(*arguments):
+        return subprocess.run([script("parityboost"), *arguments], capture_output=True, text=True, check=True).stdout
+
+    assert printed("--version") == f"parityboost {parityboost.__version__}\n"
+    assert "AdaFair D.M." in printed("demo")
+    assert "adult" in printed("datasets", "adult")
+
+
+def plot():
+    check_examples("parityboost.plot")
+    draw = importlib.import_module("parityboost.experiments._draw")  # the paper's figures
+    assert importlib.util.find_spec("matplotlib") and draw
+
+
+def report():
+    check_examples("parityboost.report")
+
+
+def baselines():
+    from parityboost.baselines import ZafarClassifier
+    from parityboost.datasets import make_biased_classification
+
+    check_examples("parityboost.baselines.fairlearn_methods", "parityboost.baselines.registry")
+    data = make_biased_classification(200, random_state=0)
+    model = ZafarClassifier(solver="dccp").fit(data.data, data.target, sensitive_features=data.sensitive)
+    assert model.predict(data.data).shape == (200,)
+
+
+def datasets():
+    """Downloads go through pooch: from this machine here, and what comes is not what was published."""
+    from parityboost.datasets._catalogue import BANK
+    from parityboost.datasets._download import download
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    with tempfile.TemporaryDirectory() as folder, ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
+        os.chdir(folder)
+        Path(BANK.archive).write_bytes(b"not the data")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            download(replace(BANK, url=f"http://127.0.0.1:{server.server_port}/{BANK.archive}"), Path(folder, "cache"))
+        except OSError as error:
+            assert BANK.archive in str(error), error
+        else:
+            raise AssertionError("a damaged download was accepted")
+        finally:
+            server.shutdown()
+            os.chdir("/")
+
+
+def onnx():
+    if not hasattr(AdaFairClassifier, "to_onnx"):
+        print("  to_onnx is not part of this version")
+        return
+    import onnx as format_
+
+    model, _ = fit()
+    format_.checker.check_model(model.to_onnx())
+
+
+def script(name):
+    return str(Path(sysconfig.get_path("scripts"), name))
+
+
+if __name__ == "__main__":
+    extra = sys.argv[1]
+    assert "site-packages" in parityboost.__file__, f"not the installed package: {parityboost.__file__}"
+    tests = {test.__name__: test for test in (core, cli, plot, report, baselines, datasets, onnx)}
+    tests[extra]()
+    print(f"smoke test of {extra}: passed")
