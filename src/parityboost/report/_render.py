@@ -28,6 +28,13 @@ LIVE_RATES = {
 def to_json(report: dict[str, Any], indent: int | None = 2) -> str:
     """The report as JSON.
 
+    Parameters
+    ----------
+    report : dict
+        What :func:`build` or :func:`build_audit` returns.
+    indent : int or None, default=2
+        Spaces per level; None for one line.
+
     Examples
     --------
     >>> import json
@@ -42,6 +49,11 @@ def to_json(report: dict[str, Any], indent: int | None = 2) -> str:
 
 def to_html(report: dict[str, Any]) -> str:
     """The report as one HTML page that needs nothing else: no network, no other file.
+
+    Parameters
+    ----------
+    report : dict
+        What :func:`build` or :func:`build_audit` returns.
 
     Examples
     --------
@@ -82,8 +94,23 @@ def to_html(report: dict[str, Any]) -> str:
 def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
     """Write a report on a fitted model to a file: JSON if its name ends in ``.json``, else HTML.
 
-    The file is complete or not there at all: it is written under another name first. Parameters are those of
-    :func:`build`.
+    The file is complete or not there at all: it is written under another name first.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to write.
+    model : AdaFairClassifier
+        A fitted model.
+    X, y : DataFrame or array-like, array-like
+        Data that the model was *not* trained on.
+    **options
+        The other parameters of :func:`build`.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Examples
     --------

@@ -41,7 +41,8 @@ def build(
 
     Parameters
     ----------
-    model : fitted AdaFairClassifier, AdaBoostClassifier or SMOTEBoostClassifier
+    model : AdaFairClassifier
+        A fitted model; AdaBoostClassifier and SMOTEBoostClassifier are such too.
     X, y : DataFrame or array-like, array-like
         Data that the model was *not* trained on.
     sensitive_features : array-like, Series, dict or DataFrame, optional
@@ -128,6 +129,20 @@ def build(
 
 def build_audit(audit: Audit, *, title: str | None = None, created: str | None = None) -> dict[str, Any]:
     """The report on an audit of any model's predictions: the sections that need no model.
+
+    Parameters
+    ----------
+    audit : Audit
+        What :func:`parityboost.audit.audit` returns.
+    title : str, optional
+        Heading of the page.
+    created : str, optional
+        Date to show; by default now, in UTC.
+
+    Returns
+    -------
+    dict
+        As of :func:`build`, with None for what needs a model.
 
     Examples
     --------
