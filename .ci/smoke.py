@@ -100,9 +100,9 @@ def baselines():
     from parityboost.datasets import make_biased_classification
 
     check_examples("parityboost.baselines.fairlearn_methods", "parityboost.baselines.registry")
-    data = make_biased_classification(200, random_state=0)
+    data = make_biased_classification(400, random_state=0)
     model = ZafarClassifier(solver="dccp").fit(data.data, data.target, sensitive_features=data.sensitive)
-    assert model.predict(data.data).shape == (200,)
+    assert model.predict(data.data).shape == (400,)
 
 
 def datasets():
