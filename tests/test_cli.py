@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import parityboost
 from parityboost import cli
+from parityboost.experiments import _execute, _runner
 
 
 def run(*arguments):
@@ -61,6 +62,39 @@ def test_datasets_lists_what_is_here_and_table_1(monkeypatch, tmp_path):
     assert result.exit_code == 0
     assert "no: parityboost datasets --download bank" in result.output
     assert "45,175" in result.output
+
+
+def test_a_dataset_that_cannot_be_had_stops_a_reproduction_before_it_starts(monkeypatch, tmp_path):
+    monkeypatch.delenv("PARITYBOOST_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("parityboost.datasets._download._fetch", unreachable)
+    _execute.load.cache_clear()
+    result = run(
+        "reproduce", "--figure", "1", "--dataset", "adult", "compas", "--splits", "1", "--out", tmp_path / "out"
+    )
+    assert result.exit_code == 2
+    assert "compas" in result.output.lower()
+    assert not (tmp_path / "out").exists()
+
+
+def unreachable(*_):
+    raise OSError("no network")
+
+
+def test_failed_runs_are_told_and_the_exit_code_is_1(monkeypatch, tmp_path):
+    execute = _runner.execute
+
+    def broken(run):
+        if run.method == "AdaBoost SDB":
+            raise ZeroDivisionError("no luck")
+        return execute(run)
+
+    monkeypatch.setattr(_runner, "execute", broken)
+    result = run("reproduce", "--figure", "1", "--dataset", "adult", "--splits", "1", "--jobs", "1", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "1 runs failed" in result.output
+    assert "no luck" in (tmp_path / "rows.csv").read_text(encoding="utf8")
+    assert (tmp_path / "README.md").exists()
 
 
 def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path, monkeypatch):

@@ -121,6 +121,30 @@ def test_a_run_made_with_other_settings_is_made_again(made, tmp_path):
     assert copy.missing(runs[:1]) == runs[:1]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"status": "weird"},
+        {"choices": []},
+        {"choices": 5},
+        {"choices": [{"c": 1.0, "theta": 3, "counts": [1, 2]}]},
+        {"rounds": None},
+        {"notes": None},
+        {"versions": None},
+        {"status": "failed"},
+    ],
+)
+def test_a_record_that_lacks_something_is_made_again(made, tmp_path, damage):
+    store, runs = made
+    copy = Store(tmp_path)
+    copy.path(runs[0]).write_text(json.dumps(store.load(runs[0]) | damage))
+    assert copy.missing(runs[:1]) == runs[:1]
+    copy.path(runs[0]).write_text(json.dumps({k: v for k, v in store.load(runs[0]).items() if k not in damage}))
+    assert copy.missing(runs[:1]) == runs[:1]
+    copy.path(runs[0]).write_text(json.dumps(store.load(runs[0])))
+    assert copy.missing(runs[:1]) == []
+
+
 def test_a_failed_run_is_recorded_with_its_reason_and_does_not_stop_the_rest(tmp_path, monkeypatch):
     runs = [Run("adult", "AdaBoost", None, split) for split in range(3)]
     execute = _runner.execute

@@ -53,13 +53,15 @@ def run_reproduction(
     from rich.console import Console
 
     from ..experiments import FIGURES, Results, Store, perform, plan
-    from ..experiments._execute import LOADERS
+    from ..experiments._execute import LOADERS, load
     from ..experiments._write import count_claims, write_all
 
     by_number = {figure.number: figure for figure in FIGURES}
     check_names([str(n) for n in numbers or []], [str(n) for n in by_number], "figure")
     figures = [by_number[n] for n in dict.fromkeys(numbers)] if numbers else list(FIGURES)
     datasets = check_names(names or list(LOADERS), LOADERS, "dataset")
+    for name in datasets:  # before an hour of runs, not after it
+        load(name)
     runs = list(plan(datasets, figures, n_splits))
     store = Store(out / "runs")
     missing = store.missing(runs, retry_failed)
@@ -72,16 +74,17 @@ def run_reproduction(
             perform(runs, store, n_jobs, on_done, retry_failed)
     except KeyboardInterrupt:
         left = len(store.missing(runs))
-        console.print(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command}", highlight=False)
+        typer.echo(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command}", err=True)
         raise typer.Exit(130) from None
     results = Results(store, runs)
     with console.status("Writing tables and figures …"):
         claims = write_all(results, out, datasets, figures, command)
-    failed = int((results.rows["status"] == "failed").sum())
-    if failed:
-        console.print(f"[red]{failed} runs failed[/red]; rows.csv has the reasons. Repeat them with --retry-failed.")
     show_claims(claims)
     typer.echo(f"{count_claims(claims)} Everything is in {out / 'README.md'}")
+    failed = int((results.rows["status"] == "failed").sum())
+    if failed:
+        typer.echo(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
+        raise typer.Exit(1)
 
 
 def _command(numbers: list[int] | None, names: list[str] | None, n_splits: int, out: Path) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ._plan import Run
 
 FORMAT = 1
@@ -46,7 +48,7 @@ class Store:
             return None
         if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("run") != run.as_dict():
             return None
-        return record
+        return record if _is_whole(record) else None
 
     def save(self, run: Run, record: dict[str, Any]) -> None:
         """Store a run."""
@@ -58,6 +60,22 @@ class Store:
         return [
             run for run in runs if (record := self.load(run)) is None or (retry_failed and record["status"] == "failed")
         ]
+
+
+def _is_whole(record: dict[str, Any]) -> bool:
+    """Whether a record has all that is read from it later."""
+    if not isinstance(record.get("versions"), dict) or not isinstance(record.get("finished"), str):
+        return False
+    if record.get("status") == "failed":
+        return isinstance(record.get("reason"), str)
+    try:
+        shapes = {np.shape(choice["counts"]) for choice in record["choices"]}
+        chosen = {choice["c"]: choice["theta"] for choice in record["choices"]}
+        lengths = {np.ndim(values) for values in record["rounds"].values()}
+        known = isinstance(record["seconds"], float) and isinstance(record["notes"], list)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    return record.get("status") == "ok" and known and 1.0 in chosen and shapes == {(2, 2, 2)} and lengths <= {1}
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

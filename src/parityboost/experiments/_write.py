@@ -140,7 +140,11 @@ def index_page(
 ) -> str:
     """The page that leads to all the others."""
     records = [record for record in results.records.values() if record]
-    versions = records[0]["versions"] if records else {}
+    used: dict[str, list[str]] = {}  # a folder may hold runs of several versions
+    for record in records:
+        for name, number in record["versions"].items():
+            if number not in used.setdefault(name, []):
+                used[name].append(number)
     failed = results.rows[results.rows["status"] == "failed"]
     days = sorted({record["finished"][:10] for record in records}) or [date.today().isoformat()]
     lines = [
@@ -154,7 +158,7 @@ def index_page(
         "",
         f"{results.n_splits} random 50/50 splits (seeds 0 to {results.n_splits - 1}), means ± standard deviations on "
         f"the test halves; Figure 4: one 67/33 split. Made {' to '.join(dict.fromkeys((days[0], days[-1])))} with "
-        + ", ".join(f"{name} {number}" for name, number in versions.items())
+        + ", ".join(f"{name} {' and '.join(numbers)}" for name, numbers in used.items())
         + f". [rows.csv](rows.csv) has every run; {len(failed)} of {len(results.runs)} failed.",
         "",
         "## Table 1. The datasets",
