@@ -95,13 +95,10 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
         raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
     n_rows = n_positive = 0
     with table_writer(out) as write:
-        for piece, X in read_pieces(data, model):
+        for piece, X, groups in read_pieces(data, model, sensitive if needs_groups(model) else []):
             if not len(piece):
                 continue
-            extra = {}
-            if needs_groups(model):
-                check_named(piece, sensitive=sensitive)
-                extra["sensitive_features"] = piece[sensitive[0]] if len(sensitive) == 1 else piece[sensitive]
+            extra = {"sensitive_features": groups} if len(groups.columns) else {}
             taken = {"prediction", "probability"} & set(piece.columns)
             if taken:
                 raise ValueError(f"{data} already has a column {sorted(taken)[0]!r}; rename it")
@@ -216,7 +213,7 @@ def _read_row(model: Any, row: str, data: Path | None) -> pd.DataFrame:
     if not row.isdigit() or int(row) < 1:
         raise ValueError(f"--row must be the number of a row, from 1, got {row!r}")
     start = 0
-    for _, X in read_pieces(data, model):
+    for _, X, _ in read_pieces(data, model):
         if int(row) <= start + len(X):
             return X.iloc[[int(row) - 1 - start]]
         start += len(X)

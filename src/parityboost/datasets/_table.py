@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,26 +111,44 @@ def read_file(path: Path) -> pd.DataFrame:
     kind = _kind(path)
     if kind in PARQUET:
         return _read_parquet(path)
-    try:
+    with naming(path):
         # In one piece, or else pandas guesses the type of each piece on its own.
         table = pd.read_csv(path, sep=text_format(path), skipinitialspace=True, low_memory=False)
+    check_fields(path, table)
+    return table
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What goes wrong in reading a text file says which file it was."""
+    try:
+        yield
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty") from None
     except (pd.errors.ParserError, UnicodeDecodeError, *DAMAGED) as error:
-        raise ValueError(f"{path} cannot be read as {kind[1:].upper()} in UTF-8: {error}") from error
-    if not isinstance(table.index, pd.RangeIndex):  # pandas would take the fields in excess for row names
+        kind = _kind(path)[1:].upper()
+        raise ValueError(f"{path} cannot be read as {kind} in UTF-8: {error}") from error
+
+
+def check_fields(path: Path, table: pd.DataFrame) -> None:
+    """Rows with more fields than the header: pandas would take those in excess for row names."""
+    if len(table) and not isinstance(table.index, pd.RangeIndex):
         raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header")
-    return table
 
 
 def text_format(path: Path) -> str:
     """What separates the fields of a text file; a CSV file that exists may turn out to have semicolons."""
-    separator = _SEPARATORS[_kind(path, exists=False)]
+    separator = separator_by_name(path)
     if separator == "," and path.is_file():
         header = pd.read_csv(path, sep=separator, nrows=0).columns
         if len(header) == 1 and ";" in header[0]:
             return ";"
     return separator
+
+
+def separator_by_name(path: Path) -> str:
+    """What separates the fields of a text file that is to be written."""
+    return _SEPARATORS[_kind(path, exists=False)]
 
 
 def _kind(path: Path, exists: bool = True) -> str:
