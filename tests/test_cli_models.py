@@ -156,7 +156,7 @@ def small(tmp_path_factory):
             "h": rng.choice([True, False], n),
         }
     )
-    table["y"] = np.where(table["x"] + 0.5 * table["g"] + rng.normal(size=n) > 0.3, "yes", "no")
+    table["y"] = np.where(table["x"] + 0.5 * table["g"] + table["flag"] + rng.normal(size=n) > 0.8, "yes", "no")
     table.to_csv(folder / "t.csv", index=False)
     assert run(*train_small(folder, "m.json", "g", "--exclude-sensitive", "--drop", "h")).exit_code == 0
     return folder
@@ -242,6 +242,38 @@ def test_a_group_that_is_missing_or_new_is_called_so(small):
         assert message in result.output
     result = run("predict", small / "pg2.json", small / "t.csv", "--sensitive", "g", "h", "--out", small / "p.csv")
     assert "made of 1 columns, --sensitive names g, h" in result.output
+
+
+def test_a_boolean_column_may_be_written_as_1_and_0(small):
+    table = pd.read_csv(small / "t.csv")
+    assert run(*train_small(small, "flag.json", "g", "--drop", "x", "k", "g", "h")).exit_code == 0
+    predicted = {}
+    for name, flag in {"truth": table["flag"], "bits": table["flag"].astype(int), "floats": table["flag"] * 1.0}.items():
+        table.assign(flag=flag).to_csv(small / f"{name}.csv", index=False)
+        table.assign(flag=flag).to_parquet(small / f"{name}.parquet", index=False)
+        for kind in ("csv", "parquet"):
+            result = run("predict", small / "flag.json", small / f"{name}.{kind}", "--out", small / "flags.csv")
+            assert result.exit_code == 0, result.output
+            predicted[name, kind] = pd.read_csv(small / "flags.csv")["probability"]
+    assert predicted["truth", "csv"].nunique() == 2
+    for probability in predicted.values():
+        pd.testing.assert_series_equal(probability, predicted["truth", "csv"])
+    table.assign(flag="so-so").to_csv(small / "other.csv", index=False)
+    result = run("predict", small / "flag.json", small / "other.csv", "--out", small / "flags.csv")
+    assert "column 'flag' held categories in training (such as False), got text" in result.output
+
+
+def test_a_model_with_a_threshold_per_group_outside_x_is_explained(small):
+    run(*train_small(small, "pg3.json", "g", "--exclude-sensitive", "--drop", "h", "--threshold", "per_group"))
+    result = run("explain", small / "pg3.json")
+    assert result.exit_code == 0, result.output
+    assert "alpha_share" in result.output
+    result = run("explain", small / "pg3.json", "--feature", "k")
+    assert result.exit_code == 0, result.output
+    assert "a,b" in result.output
+    result = run("explain", small / "pg3.json", "--row", 1, "--data", small / "t.csv")
+    assert result.exit_code == 2
+    assert "not a step function of one feature" in result.output
 
 
 def test_files_that_cannot_be_read_are_named(small):
