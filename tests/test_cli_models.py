@@ -248,7 +248,11 @@ def test_a_boolean_column_may_be_written_as_1_and_0(small):
     table = pd.read_csv(small / "t.csv")
     assert run(*train_small(small, "flag.json", "g", "--drop", "x", "k", "g", "h")).exit_code == 0
     predicted = {}
-    for name, flag in {"truth": table["flag"], "bits": table["flag"].astype(int), "floats": table["flag"] * 1.0}.items():
+    for name, flag in {
+        "truth": table["flag"],
+        "bits": table["flag"].astype(int),
+        "floats": table["flag"] * 1.0,
+    }.items():
         table.assign(flag=flag).to_csv(small / f"{name}.csv", index=False)
         table.assign(flag=flag).to_parquet(small / f"{name}.parquet", index=False)
         for kind in ("csv", "parquet"):
@@ -274,6 +278,96 @@ def test_a_model_with_a_threshold_per_group_outside_x_is_explained(small):
     result = run("explain", small / "pg3.json", "--row", 1, "--data", small / "t.csv")
     assert result.exit_code == 2
     assert "not a step function of one feature" in result.output
+
+
+def test_options_with_several_values_may_come_before_the_files(small):
+    options = ["--target", "y", "--positive", "yes", "--drop", "h", "--rounds", 3, "--model", small / "o.json"]
+    result = run("train", *options, "--sensitive", "g", small / "t.csv")
+    assert result.exit_code == 0, result.output
+    result = run("predict", "--out", small / "p.csv", "--sensitive", "g", small / "o.json", small / "t.csv")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("values", [(False, True), (0, 1), (1.0, 2.0), ("no", "yes")])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_labels_keep_their_type_from_training_to_the_audit(tmp_path, values, kind):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=200), "g": rng.choice(["f", "m"], 200)})
+    table["y"] = np.array(values)[(table["x"] + rng.normal(size=200) > 0).astype(int)]
+    path, out = tmp_path / f"t.{kind}", tmp_path / f"p.{kind}"
+    write, read = (pd.DataFrame.to_csv, pd.read_csv) if kind == "csv" else (pd.DataFrame.to_parquet, pd.read_parquet)
+    write(table, path, index=False)
+    for positive in values:
+        options = ["--target", "y", "--positive", positive, "--sensitive", "g", "--rounds", 5, "--holdout", 0.2]
+        result = run("train", path, *options, "--model", tmp_path / "m.json")
+        assert result.exit_code == 0, result.output
+        assert f"positive class {positive!r}." in run("explain", tmp_path / "m.json").output
+        result = run("predict", tmp_path / "m.json", path, "--out", out)
+        assert result.exit_code == 0, result.output
+        assert f"predicted {positive!r}: " in result.output
+        predicted = read(out)
+        assert predicted["prediction"].dtype == predicted["y"].dtype
+        accuracy = (predicted["prediction"] == predicted["y"]).mean()
+        assert accuracy > 0.6
+        model = parityboost.load(tmp_path / "m.json")
+        assert model.score(table[["x", "g"]], table["y"]) == pytest.approx(accuracy)
+        judged = ["--target", "y", "--prediction", "prediction", "--sensitive", "g", "--positive", positive]
+        result = run("audit", out, *judged)
+        assert result.exit_code == 0, result.output
+        assert f"(label {positive!r})" in result.output
+
+
+def test_a_guard_that_cannot_judge_does_not_pass(folder, tmp_path):
+    run("predict", folder / "model.json", folder / "new.csv", "--out", tmp_path / "p.csv")
+    options = ["--target", "income", "--prediction", "prediction", "--sensitive", "sex"]
+    for limit in ("nan", "-0.1", "inf"):
+        result = run("audit", tmp_path / "p.csv", *options, "--fail-above", limit)
+        assert result.exit_code == 2, result.output
+        assert f"--fail-above must be a difference such as 0.1, got {limit}" in result.output
+    table = pd.read_csv(tmp_path / "p.csv")
+    table[(table["sex"] == "Male") | (table["income"] == "<=50K")].to_csv(tmp_path / "p.csv", index=False)
+    result = run("audit", tmp_path / "p.csv", *options, "--fail-above", 0.9)
+    assert result.exit_code == 1
+    assert "equal_opportunity of sex is not defined" in result.output
+    assert "statistical_parity of sex is not" not in result.output
+    result = run("audit", tmp_path / "p.csv", *options, "--fail-above", 0.9, "--measure", "statistical_parity")
+    assert result.exit_code == 0, result.output
+
+
+def test_columns_of_lists_are_named(small):
+    table = pd.read_csv(small / "t.csv")
+    for name in ("x", "g", "y"):
+        table.assign(**{name: [[1, 2]] * len(table)}).to_parquet(small / "lists.parquet", index=False)
+        options = ["--target", "y", "--positive", "yes", "--sensitive", "g", "--drop", "h"]
+        result = run("train", small / "lists.parquet", *options, "--model", small / "l.json")
+        assert result.exit_code == 2, result.output
+        assert f"column '{name}'" in result.output
+
+
+def test_what_would_fail_at_the_end_is_said_at_the_start(small, monkeypatch):
+    def too_late(*args, **kwargs):
+        raise AssertionError("trained or read first")
+
+    monkeypatch.setattr("parityboost._cli._models.AdaFairClassifier", too_late)
+    monkeypatch.setattr("parityboost._cli._models.read_pieces", too_late)
+    train, gone = train_small(small, "n.json", "g"), small / "gone"
+    predict = ["predict", small / "m.json", small / "t.csv", "--out"]
+    judge = ["audit", small / "t.csv", "--target", "y", "--prediction", "y", "--sensitive", "g"]
+    pd.read_csv(small / "t.csv").rename(columns={"x": "probability"}).to_csv(small / "named.csv", index=False)
+    for arguments, message in [
+        ([*train, "--model", gone / "m.json"], "--model: there is no folder"),
+        ([*train, "--report", gone / "r.html"], "--report: there is no folder"),
+        ([*train, "--jobs", 0], "--jobs must be a number of threads, or -1 for one per core, got 0"),
+        ([*train[:1], small / "named.csv", *train[2:]], "has a column 'probability', which predict adds"),
+        ([*predict, gone / "p.csv"], "--out: there is no folder"),
+        ([*predict, "."], "--out must be a file, got the folder '.'"),
+        ([*judge, "--report", gone / "r.html"], "--report: there is no folder"),
+        (["explain", small / "m.json", "--data", small / "t.csv", "--row", "²"], "--row must be the number of a row"),
+    ]:  # fmt: skip
+        result = run(*arguments)
+        assert result.exit_code == 2, result.output
+        assert message in result.output
+        assert len(result.output.strip().splitlines()) == 1, result.output
 
 
 def test_files_that_cannot_be_read_are_named(small):

@@ -18,7 +18,7 @@ from ._files import DAMAGED
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 _PACKINGS = ("", ".gz", ".xz", ".bz2", ".zip")
-_PLAIN = ("string", "boolean", "mixed-integer", "integer", "floating", "empty")  # what an object column may hold
+_PLAIN = (str, bool, int, float, np.bool_, np.number)  # what an object column may hold
 _SHOWN = 20  # values or columns that an error message lists
 
 
@@ -73,7 +73,21 @@ def read_table(
     [1, 0, 1]
     """
     path = Path(path)
-    table = read_file(path)
+    roles: dict[str, Any] = {"target": target, "positive": positive, "sensitive": sensitive}
+    return to_bunch(read_file(path), path, **roles, protected=protected, drop=drop)
+
+
+def to_bunch(
+    table: pd.DataFrame,
+    path: Path,
+    *,
+    target: str,
+    positive: Any,
+    sensitive: str | Sequence[str],
+    protected: Any = None,
+    drop: str | Iterable[str] | None = None,
+) -> Bunch:
+    """What :func:`read_table` returns, from the table in a file."""
     if table.empty:
         raise ValueError(f"{path} has no rows")
     several = not isinstance(sensitive, str)
@@ -91,7 +105,7 @@ def read_table(
         raise ValueError(f"{path} has no attributes left besides the target {target!r} and the dropped {dropped!r}")
     for column in data.columns:
         data[column] = _to_attribute(data[column])
-    positive, negative = _classes(table[target], positive)
+    negative, positive = find_classes(table[target], positive)
     sensitive_table = pd.DataFrame({name: _to_groups(table[name]) for name in groups})
     return make_bunch(
         name=path.name.split(".")[0],
@@ -194,16 +208,18 @@ def _to_attribute(column: pd.Series[Any]) -> pd.Series[Any]:
         # Types of pandas's own, such as Int64, may hold pd.NA, which NumPy cannot.
         plain = getattr(column.dtype, "numpy_dtype", column.dtype)
         return column.astype("float64" if column.isna().any() else plain)
-    if pd.api.types.is_string_dtype(column.dtype) or pd.api.types.infer_dtype(column, skipna=True) in _PLAIN:
+    others = column.dropna() if column.dtype == object else column[:0]
+    odd = next((type(value).__name__ for value in others if not isinstance(value, _PLAIN)), None)
+    if pd.api.types.is_string_dtype(column.dtype) and odd is None:
         return column.astype("category")
     raise ValueError(
-        f"column {column.name!r} has the type {column.dtype}, which is neither a number, text, boolean nor a category; "
-        "convert it, or name it in drop"
+        f"column {column.name!r} has the type {odd or column.dtype}, which is neither a number, text, boolean nor a "
+        "category; convert it, or name it in drop"
     )
 
 
-def _classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
-    """The positive and the negative value of the target."""
+def find_classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
+    """The negative and the positive value of the target."""
     values = _values_without_gaps("target", column)
     if len(values) != 2:
         raise ValueError(
@@ -214,7 +230,7 @@ def _classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"positive must be a value of target {column.name!r}, got {positive!r}; {_listing('values', values)}"
         )
-    return values[chosen], values[1 - chosen]
+    return values[1 - chosen], values[chosen]
 
 
 def _to_groups(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -250,7 +266,11 @@ def _values_without_gaps(role: str, column: pd.Series[Any]) -> list[Any]:
     n_missing = int(column.isna().sum())
     if n_missing:
         raise ValueError(f"{role} column {column.name!r} has no value in {n_missing} of {len(column)} rows")
-    values = list(pd.unique(column))
+    try:
+        values = list(pd.unique(column))
+    except TypeError as error:
+        example = type(next(value for value in column if getattr(value, "__hash__", None) is None)).__name__
+        raise ValueError(f"{role} column {column.name!r} must hold text, numbers or booleans, got {example}") from error
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
