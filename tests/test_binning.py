@@ -254,6 +254,26 @@ def test_a_column_that_changes_its_kind_is_named():
     assert (encoded(jobs, [np.nan, np.nan]) == MISSING).all()
 
 
+def test_categories_that_are_all_of_another_kind_are_refused_and_new_ones_are_not():
+    numbers = fit_categories(pd.Categorical([1, 2, 2]), name="code")
+    for text in (["1", "2"], ["1", None], pd.Categorical(["1", "2"]), pd.array(["1", "2"], dtype="string")):
+        with pytest.raises(ValueError, match=r"column 'code' held categories in training \(such as 1\), got text"):
+            encoded(numbers, text)
+    words = fit_categories(["a", "b"], name="job")
+    with pytest.raises(ValueError, match=r"column 'job' held categories in training \(such as 'a'\), got numbers"):
+        encoded(words, pd.Categorical([1, 2], categories=[1, 2, 3]))
+    with pytest.raises(ValueError, match="got numbers"):
+        encoded(words, pd.Categorical([1, 2], categories=[1, 2, "a"]))
+    assert encoded(numbers, pd.Categorical([3, 2])).tolist() == [MISSING, 2]
+    assert encoded(numbers, pd.Series([7, "2"], dtype=object)).tolist() == [MISSING, MISSING]
+    assert encoded(words, ["c", "b"]).tolist() == [MISSING, 2]
+    assert encoded(words, pd.Categorical([None, None], categories=[1, 2])).tolist() == [MISSING, MISSING]
+    assert encoded(numbers, pd.Categorical([None, None], categories=["1"])).tolist() == [MISSING, MISSING]
+    mixed = fit_categories(pd.Series([1, "a"], dtype=object))
+    assert encoded(mixed, ["b", "a"]).tolist() == [MISSING, 2]
+    assert encoded(mixed, [1, 5]).tolist() == [1, MISSING]
+
+
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=300))
 def test_missing_values_and_signed_zeros_do_not_disturb_the_bins_of_many_values(values):
     values = np.array([*values, -0.0, 0.0, np.nan])

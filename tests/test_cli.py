@@ -37,6 +37,9 @@ def test_without_typer_it_says_what_to_install():
         (["--dataset", "a,b", "--quick"], ["--dataset", "a", "--dataset", "b", "--quick"]),
         (["--dataset", "a", "--dataset", "b"], ["--dataset", "a", "--dataset", "b"]),
         (["x", "--jobs", "2", "y"], ["x", "--jobs", "2", "y"]),
+        (["--dataset", "a", "b", "m.json", "t.csv.gz"], ["--dataset", "a", "--dataset", "b", "m.json", "t.csv.gz"]),
+        (["--dataset", "a", "b,c.csv", "--quick"], ["--dataset", "a", "b,c.csv", "--quick"]),
+        (["--dataset", "t.csv", "--dataset", "a"], ["--dataset", "t.csv", "--dataset", "a"]),
     ],
 )
 def test_an_option_may_take_several_values(given, expected):

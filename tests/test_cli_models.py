@@ -1,6 +1,9 @@
 """train, predict, audit and explain on the command line do what the library does."""
 
+import bz2
+import gzip
 import json
+import lzma
 import subprocess
 import sys
 
@@ -136,6 +139,253 @@ def test_a_threshold_per_group_outside_x_asks_for_the_group(folder):
     X = new[list(loaded.feature_names_in_)]
     expected = loaded.predict(X, sensitive_features=new["sex"])
     np.testing.assert_array_equal(pd.read_csv(folder / "g.csv")["prediction"], expected)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A small table, trained on as a file: a model on x and the text k, groups in g."""
+    folder = tmp_path_factory.mktemp("small")
+    rng = np.random.default_rng(0)
+    n = 300
+    table = pd.DataFrame(
+        {
+            "x": rng.normal(size=n).round(2),
+            "k": rng.choice(["a,b", "c"], n),
+            "flag": rng.choice([True, False], n),
+            "g": rng.integers(0, 2, n),
+            "h": rng.choice([True, False], n),
+        }
+    )
+    table["y"] = np.where(table["x"] + 0.5 * table["g"] + table["flag"] + rng.normal(size=n) > 0.8, "yes", "no")
+    table.to_csv(folder / "t.csv", index=False)
+    assert run(*train_small(folder, "m.json", "g", "--exclude-sensitive", "--drop", "h")).exit_code == 0
+    return folder
+
+
+def train_small(folder, model, *more):
+    options = ["--target", "y", "--positive", "yes", "--rounds", 10, "--model", folder / model]
+    return ["train", folder / "t.csv", *options, "--sensitive", *more]
+
+
+def test_rows_with_more_fields_than_the_header_are_refused(small):
+    for name, rows in {"more.csv": "1,c,True,9\n2,c,False,9\n", "words.csv": "u,1,c,True\nv,2,c,True\n"}.items():
+        (small / name).write_text("x,k,flag\n" + rows)
+        result = run("predict", small / "m.json", small / name, "--out", small / "p.csv")
+        assert result.exit_code == 2, result.output
+        assert f"{name} has more fields in its rows than the 3 in its header" in result.output
+
+
+def test_quoted_fields_after_a_space_stay_whole(small):
+    (small / "spaced.csv").write_text('x, k, flag, g\n1.50, "a,b", True, 1\n2, c, False, 0\n')
+    (small / "plain.csv").write_text('x,k,flag,g\n1.50,"a,b",True,1\n2,c,False,0\n')
+    run(*train_small(small, "spaced.json", "g", "--exclude-sensitive", "--drop", "h", "--threshold", "per_group"))
+    for name in ("spaced", "plain"):
+        arguments = ["predict", small / "spaced.json", small / f"{name}.csv", "--sensitive", "g"]
+        result = run(*arguments, "--out", small / f"{name}-out.csv")
+        assert result.exit_code == 0, result.output
+    written = (small / "spaced-out.csv").read_text()
+    assert written == (small / "plain-out.csv").read_text()
+    assert written.splitlines()[1].startswith('1.50,"a,b",True,1,')
+
+
+@pytest.mark.parametrize("suffix, unpack", [(".gz", gzip), (".bz2", bz2), (".xz", lzma)])
+def test_output_is_packed_as_its_name_says(small, monkeypatch, suffix, unpack):
+    monkeypatch.setattr("parityboost._cli._tables.CHUNK_ROWS", 100)
+    run("predict", small / "m.json", small / "t.csv", "--out", small / "p.csv")
+    packed = small / f"p.csv{suffix}"
+    result = run("predict", small / "m.json", small / "t.csv", "--out", packed)
+    assert result.exit_code == 0, result.output
+    assert unpack.decompress(packed.read_bytes()) == (small / "p.csv").read_bytes()
+
+
+def test_zip_is_refused_as_output(small):
+    result = run("predict", small / "m.json", small / "t.csv", "--out", small / "p.csv.zip")
+    assert result.exit_code == 2
+    assert ".zip file cannot be written" in result.output
+
+
+def test_an_older_output_with_semicolons_is_replaced_with_commas(small):
+    run("predict", small / "m.json", small / "t.csv", "--out", small / "p.csv")
+    (small / "old.csv").write_text("a;b\n1;2\n")
+    run("predict", small / "m.json", small / "t.csv", "--out", small / "old.csv")
+    assert (small / "old.csv").read_text() == (small / "p.csv").read_text()
+
+
+@pytest.mark.parametrize("groups", [["g"], ["h"], ["g", "h"]])
+def test_groups_that_are_no_text_are_found_in_every_format(small, groups):
+    other = [name for name in ("g", "h") if name not in groups]
+    drop = ["--drop", *other] if other else []
+    result = run(*train_small(small, "pg.json", *groups, "--exclude-sensitive", *drop, "--threshold", "per_group"))
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(small / "t.csv")
+    table.to_parquet(small / "t.parquet", index=False)
+    model = parityboost.load(small / "pg.json")
+    X = table[list(model.feature_names_in_)].astype({"k": "category", "flag": "category"})
+    expected = model.predict(X, sensitive_features=table[groups])
+    for kind in ("csv", "parquet"):
+        arguments = ["predict", small / "pg.json", small / f"t.{kind}", "--sensitive", *groups]
+        result = run(*arguments, "--out", small / "pg.csv")
+        assert result.exit_code == 0, result.output
+        np.testing.assert_array_equal(pd.read_csv(small / "pg.csv")["prediction"], expected)
+
+
+def test_a_group_that_is_missing_or_new_is_called_so(small):
+    run(*train_small(small, "pg2.json", "g", "--exclude-sensitive", "--drop", "h", "--threshold", "per_group"))
+    for value, message in {
+        "": "'g' is missing in 1 of 2 rows",
+        "7": "group '7' does not occur",
+        "u": "group 'u'",
+    }.items():
+        (small / "new.csv").write_text(f"x,k,flag,g\n1,c,True,{value}\n2,c,False,0\n")
+        result = run("predict", small / "pg2.json", small / "new.csv", "--sensitive", "g", "--out", small / "p.csv")
+        assert result.exit_code == 2
+        assert message in result.output
+    result = run("predict", small / "pg2.json", small / "t.csv", "--sensitive", "g", "h", "--out", small / "p.csv")
+    assert "made of 1 columns, --sensitive names g, h" in result.output
+
+
+def test_a_boolean_column_may_be_written_as_1_and_0(small):
+    table = pd.read_csv(small / "t.csv")
+    assert run(*train_small(small, "flag.json", "g", "--drop", "x", "k", "g", "h")).exit_code == 0
+    predicted = {}
+    for name, flag in {
+        "truth": table["flag"],
+        "bits": table["flag"].astype(int),
+        "floats": table["flag"] * 1.0,
+    }.items():
+        table.assign(flag=flag).to_csv(small / f"{name}.csv", index=False)
+        table.assign(flag=flag).to_parquet(small / f"{name}.parquet", index=False)
+        for kind in ("csv", "parquet"):
+            result = run("predict", small / "flag.json", small / f"{name}.{kind}", "--out", small / "flags.csv")
+            assert result.exit_code == 0, result.output
+            predicted[name, kind] = pd.read_csv(small / "flags.csv")["probability"]
+    assert predicted["truth", "csv"].nunique() == 2
+    for probability in predicted.values():
+        pd.testing.assert_series_equal(probability, predicted["truth", "csv"])
+    table.assign(flag="so-so").to_csv(small / "other.csv", index=False)
+    result = run("predict", small / "flag.json", small / "other.csv", "--out", small / "flags.csv")
+    assert "column 'flag' held categories in training (such as False), got text" in result.output
+
+
+def test_a_model_with_a_threshold_per_group_outside_x_is_explained(small):
+    run(*train_small(small, "pg3.json", "g", "--exclude-sensitive", "--drop", "h", "--threshold", "per_group"))
+    result = run("explain", small / "pg3.json")
+    assert result.exit_code == 0, result.output
+    assert "alpha_share" in result.output
+    result = run("explain", small / "pg3.json", "--feature", "k")
+    assert result.exit_code == 0, result.output
+    assert "a,b" in result.output
+    result = run("explain", small / "pg3.json", "--row", 1, "--data", small / "t.csv")
+    assert result.exit_code == 2
+    assert "not a step function of one feature" in result.output
+
+
+def test_options_with_several_values_may_come_before_the_files(small):
+    options = ["--target", "y", "--positive", "yes", "--drop", "h", "--rounds", 3, "--model", small / "o.json"]
+    result = run("train", *options, "--sensitive", "g", small / "t.csv")
+    assert result.exit_code == 0, result.output
+    result = run("predict", "--out", small / "p.csv", "--sensitive", "g", small / "o.json", small / "t.csv")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("values", [(False, True), (0, 1), (1.0, 2.0), ("no", "yes")])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_labels_keep_their_type_from_training_to_the_audit(tmp_path, values, kind):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=200), "g": rng.choice(["f", "m"], 200)})
+    table["y"] = np.array(values)[(table["x"] + rng.normal(size=200) > 0).astype(int)]
+    path, out = tmp_path / f"t.{kind}", tmp_path / f"p.{kind}"
+    write, read = (pd.DataFrame.to_csv, pd.read_csv) if kind == "csv" else (pd.DataFrame.to_parquet, pd.read_parquet)
+    write(table, path, index=False)
+    for positive in values:
+        options = ["--target", "y", "--positive", positive, "--sensitive", "g", "--rounds", 5, "--holdout", 0.2]
+        result = run("train", path, *options, "--model", tmp_path / "m.json")
+        assert result.exit_code == 0, result.output
+        assert f"positive class {positive!r}." in run("explain", tmp_path / "m.json").output
+        result = run("predict", tmp_path / "m.json", path, "--out", out)
+        assert result.exit_code == 0, result.output
+        assert f"predicted {positive!r}: " in result.output
+        predicted = read(out)
+        assert predicted["prediction"].dtype == predicted["y"].dtype
+        accuracy = (predicted["prediction"] == predicted["y"]).mean()
+        assert accuracy > 0.6
+        model = parityboost.load(tmp_path / "m.json")
+        assert model.score(table[["x", "g"]], table["y"]) == pytest.approx(accuracy)
+        judged = ["--target", "y", "--prediction", "prediction", "--sensitive", "g", "--positive", positive]
+        result = run("audit", out, *judged)
+        assert result.exit_code == 0, result.output
+        assert f"(label {positive!r})" in result.output
+
+
+def test_a_guard_that_cannot_judge_does_not_pass(folder, tmp_path):
+    run("predict", folder / "model.json", folder / "new.csv", "--out", tmp_path / "p.csv")
+    options = ["--target", "income", "--prediction", "prediction", "--sensitive", "sex"]
+    for limit in ("nan", "-0.1", "inf"):
+        result = run("audit", tmp_path / "p.csv", *options, "--fail-above", limit)
+        assert result.exit_code == 2, result.output
+        assert f"--fail-above must be a difference such as 0.1, got {limit}" in result.output
+    table = pd.read_csv(tmp_path / "p.csv")
+    table[(table["sex"] == "Male") | (table["income"] == "<=50K")].to_csv(tmp_path / "p.csv", index=False)
+    result = run("audit", tmp_path / "p.csv", *options, "--fail-above", 0.9)
+    assert result.exit_code == 1
+    assert "equal_opportunity of sex is not defined" in result.output
+    assert "statistical_parity of sex is not" not in result.output
+    result = run("audit", tmp_path / "p.csv", *options, "--fail-above", 0.9, "--measure", "statistical_parity")
+    assert result.exit_code == 0, result.output
+
+
+def test_columns_of_lists_are_named(small):
+    table = pd.read_csv(small / "t.csv")
+    for name in ("x", "g", "y"):
+        table.assign(**{name: [[1, 2]] * len(table)}).to_parquet(small / "lists.parquet", index=False)
+        options = ["--target", "y", "--positive", "yes", "--sensitive", "g", "--drop", "h"]
+        result = run("train", small / "lists.parquet", *options, "--model", small / "l.json")
+        assert result.exit_code == 2, result.output
+        assert f"column '{name}'" in result.output
+
+
+def test_what_would_fail_at_the_end_is_said_at_the_start(small, monkeypatch):
+    def too_late(*args, **kwargs):
+        raise AssertionError("trained or read first")
+
+    monkeypatch.setattr("parityboost._cli._models.AdaFairClassifier", too_late)
+    monkeypatch.setattr("parityboost._cli._models.read_pieces", too_late)
+    train, gone = train_small(small, "n.json", "g"), small / "gone"
+    predict = ["predict", small / "m.json", small / "t.csv", "--out"]
+    judge = ["audit", small / "t.csv", "--target", "y", "--prediction", "y", "--sensitive", "g"]
+    pd.read_csv(small / "t.csv").rename(columns={"x": "probability"}).to_csv(small / "named.csv", index=False)
+    for arguments, message in [
+        ([*train, "--model", gone / "m.json"], "--model: there is no folder"),
+        ([*train, "--report", gone / "r.html"], "--report: there is no folder"),
+        ([*train, "--jobs", 0], "--jobs must be a number of threads, or -1 for one per core, got 0"),
+        ([*train[:1], small / "named.csv", *train[2:]], "has a column 'probability', which predict adds"),
+        ([*predict, gone / "p.csv"], "--out: there is no folder"),
+        ([*predict, "."], "--out must be a file, got the folder '.'"),
+        ([*judge, "--report", gone / "r.html"], "--report: there is no folder"),
+        (["explain", small / "m.json", "--data", small / "t.csv", "--row", "²"], "--row must be the number of a row"),
+    ]:  # fmt: skip
+        result = run(*arguments)
+        assert result.exit_code == 2, result.output
+        assert message in result.output
+        assert len(result.output.strip().splitlines()) == 1, result.output
+
+
+def test_files_that_cannot_be_read_are_named(small):
+    text = (small / "t.csv").read_bytes()
+    (small / "cut.csv.gz").write_bytes(gzip.compress(text)[:-400])
+    (small / "cut.csv.xz").write_bytes(lzma.compress(text)[:-400])
+    (small / "bent.csv.gz").write_bytes(gzip.compress(text)[:60] + bytes(400))
+    (small / "latin.csv").write_bytes("x,k,flag\n1,é,True\n".encode("latin-1"))
+    (small / "nothing.csv").write_text("")
+    (small / "ragged.csv").write_text("x,k,flag\n1,c,True\n2,c,True,9\n")
+    (small / "no.parquet").write_bytes(b"PAR1 and no more")
+    names = ["cut.csv.gz", "cut.csv.xz", "bent.csv.gz", "latin.csv", "nothing.csv", "ragged.csv", "no.parquet"]
+    for name in names:
+        result = run("predict", small / "m.json", small / name, "--out", small / "q.csv")
+        assert result.exit_code == 2, result.output
+        assert result.output.startswith(f"Error: {small / name} "), result.output
+        assert len(result.output.strip().splitlines()) == 1, result.output
+    assert not (small / "q.csv").exists()
 
 
 def test_held_out_rows_are_audited(folder):

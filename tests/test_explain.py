@@ -350,3 +350,19 @@ def test_columns_of_the_same_name_are_refused(model, people):
     model._ensemble.binner = Binner((first, replace(second, name=first.name), *others))
     with pytest.raises(ValueError, match="column 'skill' has the same name as another column"):
         explain.contributions(model, people[0])
+
+
+def test_thresholds_per_group_outside_x_leave_shapes_and_importances(people):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=30, threshold="per_group", random_state=0)
+    model.fit(X, y, sensitive_features=group).set_threshold({"a": 0.25, "b": -0.5})
+    score = model.decision_function(X, sensitive_features=group)
+    functions = explain.shape_functions(model)
+    added = sum(functions[name].at(X[name]) for name in X.columns)
+    np.testing.assert_array_equal(added - score, np.where(group == "a", 0.25, -0.5))
+    np.testing.assert_array_equal(explain.importances(model)["alpha_share"].loc[X.columns], model.feature_importances_)
+    assert (explain.importances(model, X)["mean_abs_deviation"] > 0).any()
+    assert explain.shape_function(model, 0) == functions[X.columns[0]]
+    for refused in (lambda: explain.contributions(model, X), lambda: explain.gap_decomposition(model, X, group)):
+        with pytest.raises(ValueError, match="not a step function of one feature"):
+            refused()

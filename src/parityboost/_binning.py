@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._codes import MISSING, X_BINNED_DTYPE
-from ._sources import NumberSource, Source
+from ._sources import CategorySource, NumberSource, Source
 from ._threads import Team
 
 # Bins of a column with many values are learnt from so many rows: an edge is then off by about 0.1 % of the rows.
@@ -108,11 +108,19 @@ class CategoricalColumn:
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from; nothing but missing values is of any kind."""
-        if not (isinstance(source, NumberSource) and self.categories and isinstance(self.categories[0], str)):
+        if not self.categories:
             return
-        if not np.isnan(source.floats(slice(None))).all():
+        kinds = {isinstance(category, str) for category in self.categories}
+        if isinstance(source, NumberSource):
+            differs = False not in kinds and not np.isnan(source.floats(slice(None))).all()
+        elif True in kinds and not isinstance(source, CategorySource):
+            differs = False  # objects that are all numbers are a source of numbers
+        else:  # new categories are fine, but not if all are text where there were numbers, or the other way round
+            differs = kinds.isdisjoint(_kinds_of(source))
+        if differs:
+            got = "numbers" if True in kinds else "text"
             example = self.categories[0]
-            raise ValueError(f"column {self.name!r} held categories in training (such as {example!r}), got numbers")
+            raise ValueError(f"column {self.name!r} held categories in training (such as {example!r}), got {got}")
 
     def encode(self, source: Source, rows: Rows) -> Codes:
         """Codes of some rows."""
@@ -224,6 +232,16 @@ def _equal_mass_cuts(mass: Floats, max_bins: int) -> NDArray[np.intp]:
     # A bin ends with the value that fills it; the small number lets a bin that is full but for rounding end as well.
     full = np.floor(filled + 1e-9)
     return np.flatnonzero(np.diff(full, prepend=0.0)[:-1] > 0)[: max_bins - 1]
+
+
+def _kinds_of(source: Source) -> set[bool]:
+    """Whether the values are text, or not, or some of each; what is missing does not count."""
+    if isinstance(source, CategorySource):  # categories that do not occur are looked for only if it matters
+        declared = {isinstance(value, str) for value in source.values.categories}
+        if len(declared) == 1:
+            return declared if (source.values.codes >= 0).any() else {True, False}
+    codes, values = source.factorized(slice(None))
+    return {isinstance(values[code], str) for code in np.unique(codes[codes >= 0])} or {True, False}
 
 
 def _plain(value: Any) -> Any:

@@ -96,13 +96,7 @@ class Prediction:
         """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, and a
         constant; they add up to :meth:`decision_function`. Only stumps have them.
         """
-        check_is_fitted(self)
-        if self.estimator is not None:
-            name = type(self.estimator).__name__
-            raise ValueError(
-                f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
-            )
-        tables = self._ensemble.tables(self.theta_)
+        tables = self._feature_tables()
         source = self._group_source
         if source is None:
             return tables, -self.threshold_
@@ -111,8 +105,21 @@ class Prediction:
                 "the thresholds per group are not a step function of one feature, because the groups are not a single "
                 "column of X with a bin for each: name such a column with the parameter sensitive_feature"
             )
-        tables[source.columns[0]] -= source.by_code(self.threshold_)
         return tables, 0.0
+
+    def _feature_tables(self) -> Floats:
+        """The tables of :meth:`_score_tables`; thresholds per group are in them only if a feature tells the groups."""
+        check_is_fitted(self)
+        if self.estimator is not None:
+            name = type(self.estimator).__name__
+            raise ValueError(
+                f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
+            )
+        tables: Floats = self._ensemble.tables(self.theta_)
+        source = self._group_source
+        if source is not None and source.codes is not None:
+            tables[source.columns[0]] -= source.by_code(self.threshold_)
+        return tables
 
     def _thresholds(self, X: Any, sensitive_features: Any) -> Any:
         """The threshold of each row, or the one for all."""

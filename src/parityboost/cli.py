@@ -2,6 +2,7 @@
 
 # No postponed annotations here: typer reads them, and typer is imported only when the application is made.
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from ._cli._reproduce import run_reproduction, show_datasets
 
 if TYPE_CHECKING:
     import typer
+
+# How the names of models and of tables end.
+FILE = re.compile(r"\.(json|csv|tsv|parquet|pq)(\.(gz|xz|bz2|zip))?$", re.IGNORECASE)
 
 
 def _make_app() -> "typer.Typer":
@@ -139,7 +143,8 @@ def _make_app() -> "typer.Typer":
         weights: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
         confidence: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.95,
         fail_above: Annotated[
-            float | None, typer.Option(help="Exit with 1 if the whole interval of a measure lies above this.")
+            float | None,
+            typer.Option(help="Exit with 1 if a measure is undefined or its whole interval lies above this."),
         ] = None,
         measure: Annotated[
             list[str] | None,
@@ -151,6 +156,7 @@ def _make_app() -> "typer.Typer":
         from ._cli import _models
 
         with one_sentence():
+            _models.check_outputs({"--report": report})
             found = _models.audit(data, target, prediction, sensitive, positive, scores, weights, confidence)
             too_far = _models.exceeding(found, fail_above, measure)
             typer.echo(str(found))
@@ -207,10 +213,16 @@ def _make_app() -> "typer.Typer":
 
 
 def spread(args: list[str], many: set[str]) -> list[str]:
-    """``--dataset a b`` as ``--dataset a --dataset b``; commas separate as well."""
+    """``--dataset a b`` as ``--dataset a --dataset b``; commas separate as well.
+
+    A name of a file ends the list, so that ``train --sensitive sex people.csv`` has its data.
+    """
     result: list[str] = []
     option: str | None = None
+    fresh = False
     for arg in args:
+        if not fresh and FILE.search(arg):
+            option = None
         if arg.startswith("-"):
             option, fresh = (arg if arg in many else None), True
             result.append(arg)

@@ -50,7 +50,7 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
 
     Neighbouring bins of a number with the same score are one step. Features that the model does not use are there too;
     their ``is_flat`` is true. The functions of an instance's values add up to its score, but for the constant that
-    :func:`contributions` shows.
+    :func:`contributions` shows, or for the threshold of its group if no feature tells the groups apart.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     >>> functions["x0"].thresholds, functions["x1"].is_flat
     ((2.5,), True)
     """
-    tables, _ = _score_tables(model)
+    tables = _feature_tables(model)
     return {column.name: read_shape(column, table) for column, table in zip(_columns(model), tables, strict=True)}
 
 
@@ -172,7 +172,7 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     x0               1.0
     x1               0.0
     """
-    tables, _ = _score_tables(model)
+    tables = _feature_tables(model)
     names = pd.Index([column.name for column in _columns(model)], name="feature")
     table = pd.DataFrame({"alpha_share": model.feature_importances_}, index=names)
     if X is not None:
@@ -366,6 +366,12 @@ def _score_tables(model: Any) -> tuple[Floats, float]:
     check_model(model)
     tables, constant = model._score_tables()
     return tables, constant
+
+
+def _feature_tables(model: Any) -> Floats:
+    check_model(model)
+    tables: Floats = model._feature_tables()
+    return tables
 
 
 def _columns(model: AdaFairClassifier) -> tuple[Column, ...]:

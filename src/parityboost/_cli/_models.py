@@ -13,14 +13,16 @@ from sklearn.model_selection import train_test_split
 from ..audit import Audit
 from ..audit import audit as audit_predictions
 from ..baselines import AdaBoostClassifier
-from ..datasets import read_table
 from ..datasets._table import check_columns as check_named
-from ..datasets._table import read_file
+from ..datasets._table import find_classes, read_file, to_bunch
 from ..estimators import AdaFairClassifier
 from ._tables import read_pieces, table_writer
 
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "disparate_mistreatment")
+
+# The columns that `predict` adds.
+ADDED = ("prediction", "probability")
 
 
 def train(
@@ -36,9 +38,18 @@ def train(
     holdout: float | None = None,
 ) -> str:
     """Train, save the model, write the report; return what to tell the user."""
+    check_outputs({"--model": model_path, "--report": report})
+    if parameters.get("n_jobs") == 0:
+        raise ValueError("--jobs must be a number of threads, or -1 for one per core, got 0")
     names: str | list[str] = sensitive[0] if len(sensitive) == 1 else sensitive
     dropped = [*(drop or []), *(sensitive if exclude_sensitive else [])]
-    table = read_table(data, target=target, positive=positive, sensitive=names, drop=dropped)
+    file = read_file(data)
+    table = to_bunch(file, data, target=target, positive=positive, sensitive=names, drop=dropped)
+    taken = [name for name in ADDED if name in table.data]
+    if taken:
+        raise ValueError(
+            f"{data} has a column {taken[0]!r}, which predict adds: rename it, or leave it out with --drop"
+        )
     X, y, s = table.data, table.target, table.sensitive
     share = (0.3 if report else 0.0) if holdout is None else holdout
     X_new, y_new, s_new = X, y, s
@@ -54,7 +65,7 @@ def train(
         X, X_new, y, y_new, s, s_new = train_test_split(X, y, s, test_size=share, random_state=seed, stratify=cells)
     model = AdaFairClassifier(**parameters).fit(X, y, sensitive_features=s)
     # Trained on 0 and 1, so that the class called positive is the positive one whatever the labels are.
-    model.classes_ = np.array(table.target_names, dtype=object)
+    model.classes_ = _labels(*find_classes(file[target], positive))
     model.save(model_path)
     lines = [f"{len(X):,} rows, {X.shape[1]} columns: θ = {model.theta_} of {model.n_estimators_} rounds."]
     if share:
@@ -78,6 +89,21 @@ def train(
     return "\n".join(lines)
 
 
+def check_outputs(paths: dict[str, Path | None]) -> None:
+    """Files that are to be written can be, said before anything takes long."""
+    for option, path in paths.items():
+        if path is not None and path.is_dir():
+            raise ValueError(f"{option} must be a file, got the folder {str(path)!r}")
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"{option}: there is no folder {str(path.parent)!r} to write {path.name!r} into")
+
+
+def _labels(negative: Any, positive: Any) -> Any:
+    """The two classes with the type they have in the file: what predict writes is what was there."""
+    plain = type(negative) is type(positive) and isinstance(negative, (bool, int, float))
+    return np.array([negative, positive], dtype=None if plain else object)
+
+
 def needs_groups(model: Any) -> bool:
     """Whether the model has a threshold per group and cannot read the group from X."""
     source = model._group_source
@@ -88,6 +114,7 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
     """Predict a file of any size; return what to tell the user."""
     from .. import load
 
+    check_outputs({"--out": out})
     if data.resolve() == out.resolve():
         raise ValueError(f"--out must be another file than the data, got {str(out)!r} for both")
     model = load(model_path)
@@ -95,16 +122,13 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
         raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
     n_rows = n_positive = 0
     with table_writer(out) as write:
-        for piece, X in read_pieces(data, model):
+        for piece, X, groups in read_pieces(data, model, sensitive if needs_groups(model) else []):
             if not len(piece):
                 continue
-            extra = {}
-            if needs_groups(model):
-                check_named(piece, sensitive=sensitive)
-                extra["sensitive_features"] = piece[sensitive[0]] if len(sensitive) == 1 else piece[sensitive]
-            taken = {"prediction", "probability"} & set(piece.columns)
+            extra = {"sensitive_features": groups} if len(groups.columns) else {}
+            taken = [name for name in ADDED if name in piece]
             if taken:
-                raise ValueError(f"{data} already has a column {sorted(taken)[0]!r}; rename it")
+                raise ValueError(f"{data} already has a column {taken[0]!r}; rename it")
             score = model.decision_function(X, **extra)
             positive = score > 0
             write(
@@ -114,7 +138,7 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
             n_positive += int(positive.sum())
         if not n_rows:
             raise ValueError(f"{data} has no rows")
-    return f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_[1]!r}: {out}"
+    return f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_.tolist()[1]!r}: {out}"
 
 
 def audit(
@@ -151,15 +175,22 @@ def write_audit(found: Audit, path: Path) -> None:
 
 
 def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> list[str]:
-    """A line for each measure whose interval lies above the limit."""
+    """A line for each measure whose interval lies above the limit, or that is not known to be below it."""
     known = list(dict.fromkeys(found.measures["measure"]))
     for name in measures or []:
         if name not in known:
             raise ValueError(f"unknown measure {name!r}; known are {', '.join(known)}")
     if limit is None:
         return []
-    rows = pd.concat([found.exceeds(limit, name) for name in measures or NOTIONS])
+    if not 0 <= limit < np.inf:
+        raise ValueError(f"--fail-above must be a difference such as 0.1, got {limit:g}")
+    watched = found.measures[found.measures["measure"].isin(measures or NOTIONS)]
+    undefined = watched[watched["lower"].isna()]
+    rows = watched[watched["lower"] > limit]
     return [
+        f"{row['measure']} of {row['attribute']} is not defined, so it cannot be told whether it is above {limit:g}"
+        for row in undefined.to_dict("records")
+    ] + [
         f"{row['measure']} of {row['attribute']} is {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], "
         f"above {limit:g}"
         for row in rows.to_dict("records")
@@ -191,7 +222,7 @@ def explain(model_path: Path, row: str | None, data: Path | None, feature: str |
     table = importances(model)
     lines = [
         f"{type(model).__name__} for {model.notion!r}: θ = {model.theta_} of {model.n_estimators_} rounds, "
-        f"positive class {model.classes_[1]!r}.",
+        f"positive class {model.classes_.tolist()[1]!r}.",
         "",
         table.head(top).round(4).to_string(),
         "",
@@ -213,10 +244,10 @@ def _read_row(model: Any, row: str, data: Path | None) -> pd.DataFrame:
         if unknown:
             raise ValueError(f"the model has no column {unknown[0]!r}; its columns are {', '.join(names)}")
         return pd.DataFrame([{name: values.get(name) for name in names}])
-    if not row.isdigit() or int(row) < 1:
+    if not row.isdecimal() or int(row) < 1:
         raise ValueError(f"--row must be the number of a row, from 1, got {row!r}")
     start = 0
-    for _, X in read_pieces(data, model):
+    for _, X, _ in read_pieces(data, model):
         if int(row) <= start + len(X):
             return X.iloc[[int(row) - 1 - start]]
         start += len(X)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,44 +15,51 @@ import numpy as np
 import pandas as pd
 
 from .._binning import CategoricalColumn, NumericColumn
-from ..datasets._table import PARQUET, text_format
+from ..datasets._table import PARQUET, check_fields, naming, separator_by_name, text_format
+from ..datasets._table import check_columns as check_named
 
 CHUNK_ROWS = 100_000
-TRUTH = {"true": True, "false": False}
+TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def read_pieces(path: Path, model: Any) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Pieces of a file, each as it is to be written again and as the model reads it.
+def read_pieces(
+    path: Path, model: Any, sensitive: list[str] | None = None
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
+    """Pieces of a file, each as it is to be written again, as the model reads it, and its groups.
 
     Text is parsed twice: numbers that are only passed on keep their spelling, and numbers that the model reads are
     parsed by the same parser as in training, to the last bit.
     """
     columns = {column.name: column for column in model._ensemble.binner.columns}
+    groups = sensitive or []
     if path.name.lower().endswith(PARQUET):
         for piece in _parquet_pieces(path, set(columns)):
-            yield piece, _typed_frame(piece[list(columns)], columns)
+            check_named(piece, sensitive=groups)
+            yield piece, _typed_frame(piece[list(columns)], columns), _typed_groups(piece[groups], model)
         return
-    separator = text_format(path)
-    header = pd.read_csv(path, sep=separator, nrows=0, skipinitialspace=True).columns
-    check_columns(path, header, set(columns))
-    options: dict[str, Any] = {"sep": separator, "chunksize": CHUNK_ROWS}
-    as_text = pd.read_csv(path, **options, dtype=str, keep_default_na=False)
-    kinds = {name: np.float64 if isinstance(column, NumericColumn) else str for name, column in columns.items()}
-    as_read = pd.read_csv(path, **options, usecols=list(columns), dtype=str, skipinitialspace=True)
-    numbers = [name for name, kind in kinds.items() if kind is np.float64]
-    typed = pd.read_csv(
-        path, **options, usecols=numbers, dtype=dict.fromkeys(numbers, np.float64), skipinitialspace=True
-    )
-    with as_text, as_read, typed:
-        for text, words in zip(as_text, as_read, strict=True):
-            frame = words[list(columns)].copy()
-            try:
-                values = next(typed) if numbers else None
-            except ValueError as error:
-                raise ValueError(_not_a_number(words, numbers)) from error
-            for name in numbers:
-                frame[name] = values[name]  # type: ignore[index]
-            yield text, _typed_frame(frame, columns)
+    with naming(path):
+        options: dict[str, Any] = {"sep": text_format(path), "skipinitialspace": True}
+        header = pd.read_csv(path, **options, nrows=0)
+        check_columns(path, header.columns, set(columns))
+        check_named(header, sensitive=groups)
+        numbers = [name for name, column in columns.items() if isinstance(column, NumericColumn)]
+        options |= {"chunksize": CHUNK_ROWS}
+        as_text = pd.read_csv(path, **options, dtype=str, keep_default_na=False)
+        as_read = pd.read_csv(path, **options, usecols=list({*columns, *groups}), dtype=str)
+        typed = pd.read_csv(path, **options, usecols=numbers, dtype=dict.fromkeys(numbers, np.float64))
+        with as_text, as_read, typed:
+            for text in as_text:
+                check_fields(path, text)
+                words = next(as_read)
+                frame = words[list(columns)].copy()
+                try:
+                    values = next(typed) if numbers else None
+                except ValueError as error:
+                    raise ValueError(_not_a_number(words, numbers)) from error
+                for name in numbers:
+                    frame[name] = values[name]  # type: ignore[index]
+                yield text, _typed_frame(frame, columns), _typed_groups(words[groups], model)
 
 
 def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
@@ -64,15 +74,31 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
 def _typed_frame(frame: pd.DataFrame, columns: dict[str, Any]) -> pd.DataFrame:
     """Categories with the type they had in training: what was read as text may stand for truth values or numbers."""
     for name, column in columns.items():
-        if not isinstance(column, CategoricalColumn) or not column.categories:
-            continue
-        if isinstance(column.categories[0], str) or pd.api.types.is_bool_dtype(frame[name].dtype):
-            continue
-        if isinstance(column.categories[0], bool):
-            frame[name] = frame[name].map(lambda text: TRUTH.get(str(text).lower())).astype(object)
-        else:
-            frame[name] = pd.to_numeric(frame[name], errors="coerce")
+        if isinstance(column, CategoricalColumn):
+            frame[name] = _as_type_of(column.categories, frame[name])
     return frame
+
+
+def _typed_groups(groups: pd.DataFrame, model: Any) -> pd.DataFrame:
+    """Groups with the type they had in training."""
+    known = [group if isinstance(group, tuple) else (group,) for group in model.groups_.tolist()]
+    if groups.shape[1] and groups.shape[1] != len(known[0]):
+        names = ", ".join(groups.columns)
+        raise ValueError(f"the model's groups are made of {len(known[0])} columns, --sensitive names {names}")
+    for j, name in enumerate(groups.columns):
+        groups[name] = _as_type_of([group[j] for group in known], groups[name])
+    return groups
+
+
+def _as_type_of(known: Sequence[Any], column: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as booleans or numbers if the known ones are; what cannot be read so stays as it is."""
+    if not known or isinstance(known[0], str) or pd.api.types.is_bool_dtype(column.dtype):
+        return column
+    if isinstance(known[0], (bool, np.bool_)):
+        return column.astype(object).map(lambda value: TRUTH.get(str(value).lower(), value)).astype(object)
+    numbers = pd.to_numeric(column, errors="coerce")
+    unread = numbers.isna() & column.notna()
+    return numbers.astype(object).mask(unread, column) if unread.any() else numbers
 
 
 def _not_a_number(words: pd.DataFrame, numbers: list[str]) -> str:
@@ -85,10 +111,15 @@ def _not_a_number(words: pd.DataFrame, numbers: list[str]) -> str:
 
 def _parquet_pieces(path: Path, wanted: set[str]) -> Iterator[pd.DataFrame]:
     parquet = import_parquet(path)
-    file = parquet.ParquetFile(path)
-    check_columns(path, file.schema_arrow.names, wanted)
-    for batch in file.iter_batches(batch_size=CHUNK_ROWS):
-        yield batch.to_pandas()
+    import pyarrow
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            check_columns(path, file.schema_arrow.names, wanted)
+            for batch in file.iter_batches(batch_size=CHUNK_ROWS):
+                yield batch.to_pandas()
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
 
 def import_parquet(path: Path) -> Any:
@@ -108,11 +139,19 @@ def table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
         if path.name.lower().endswith(PARQUET):
             yield from _write_parquet(temporary, path)
         else:
-            separator = text_format(path)
-            with temporary.open("w", encoding="utf8", newline="") as file:
+            separator, packing = separator_by_name(path), path.suffix.lower()
+            if packing == ".zip":
+                raise ValueError(
+                    f"a .zip file cannot be written piece by piece, got {str(path)!r}: use .gz, .xz or .bz2"
+                )
+            open_text: Any = PACKED.get(packing, open)
+            with open_text(temporary, "wt", encoding="utf8", newline="") as file:
+                header = True
 
                 def write(piece: pd.DataFrame) -> None:
-                    piece.to_csv(file, sep=separator, index=False, header=file.tell() == 0, lineterminator="\n")
+                    nonlocal header
+                    piece.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
+                    header = False
 
                 yield write
         temporary.replace(path)

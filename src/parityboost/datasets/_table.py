@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ._files import DAMAGED
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 _PACKINGS = ("", ".gz", ".xz", ".bz2", ".zip")
-_PLAIN = ("string", "boolean", "mixed-integer", "integer", "floating", "empty")  # what an object column may hold
+_PLAIN = (str, bool, int, float, np.bool_, np.number)  # what an object column may hold
 _SHOWN = 20  # values or columns that an error message lists
 
 
@@ -72,7 +73,21 @@ def read_table(
     [1, 0, 1]
     """
     path = Path(path)
-    table = read_file(path)
+    roles: dict[str, Any] = {"target": target, "positive": positive, "sensitive": sensitive}
+    return to_bunch(read_file(path), path, **roles, protected=protected, drop=drop)
+
+
+def to_bunch(
+    table: pd.DataFrame,
+    path: Path,
+    *,
+    target: str,
+    positive: Any,
+    sensitive: str | Sequence[str],
+    protected: Any = None,
+    drop: str | Iterable[str] | None = None,
+) -> Bunch:
+    """What :func:`read_table` returns, from the table in a file."""
     if table.empty:
         raise ValueError(f"{path} has no rows")
     several = not isinstance(sensitive, str)
@@ -90,7 +105,7 @@ def read_table(
         raise ValueError(f"{path} has no attributes left besides the target {target!r} and the dropped {dropped!r}")
     for column in data.columns:
         data[column] = _to_attribute(data[column])
-    positive, negative = _classes(table[target], positive)
+    negative, positive = find_classes(table[target], positive)
     sensitive_table = pd.DataFrame({name: _to_groups(table[name]) for name in groups})
     return make_bunch(
         name=path.name.split(".")[0],
@@ -110,26 +125,44 @@ def read_file(path: Path) -> pd.DataFrame:
     kind = _kind(path)
     if kind in PARQUET:
         return _read_parquet(path)
-    try:
+    with naming(path):
         # In one piece, or else pandas guesses the type of each piece on its own.
         table = pd.read_csv(path, sep=text_format(path), skipinitialspace=True, low_memory=False)
+    check_fields(path, table)
+    return table
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What goes wrong in reading a text file says which file it was."""
+    try:
+        yield
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty") from None
     except (pd.errors.ParserError, UnicodeDecodeError, *DAMAGED) as error:
-        raise ValueError(f"{path} cannot be read as {kind[1:].upper()} in UTF-8: {error}") from error
-    if not isinstance(table.index, pd.RangeIndex):  # pandas would take the fields in excess for row names
+        kind = _kind(path)[1:].upper()
+        raise ValueError(f"{path} cannot be read as {kind} in UTF-8: {error}") from error
+
+
+def check_fields(path: Path, table: pd.DataFrame) -> None:
+    """Rows with more fields than the header: pandas would take those in excess for row names."""
+    if len(table) and not isinstance(table.index, pd.RangeIndex):
         raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header")
-    return table
 
 
 def text_format(path: Path) -> str:
     """What separates the fields of a text file; a CSV file that exists may turn out to have semicolons."""
-    separator = _SEPARATORS[_kind(path, exists=False)]
+    separator = separator_by_name(path)
     if separator == "," and path.is_file():
         header = pd.read_csv(path, sep=separator, nrows=0).columns
         if len(header) == 1 and ";" in header[0]:
             return ";"
     return separator
+
+
+def separator_by_name(path: Path) -> str:
+    """What separates the fields of a text file that is to be written."""
+    return _SEPARATORS[_kind(path, exists=False)]
 
 
 def _kind(path: Path, exists: bool = True) -> str:
@@ -175,16 +208,18 @@ def _to_attribute(column: pd.Series[Any]) -> pd.Series[Any]:
         # Types of pandas's own, such as Int64, may hold pd.NA, which NumPy cannot.
         plain = getattr(column.dtype, "numpy_dtype", column.dtype)
         return column.astype("float64" if column.isna().any() else plain)
-    if pd.api.types.is_string_dtype(column.dtype) or pd.api.types.infer_dtype(column, skipna=True) in _PLAIN:
+    others = column.dropna() if column.dtype == object else column[:0]
+    odd = next((type(value).__name__ for value in others if not isinstance(value, _PLAIN)), None)
+    if pd.api.types.is_string_dtype(column.dtype) and odd is None:
         return column.astype("category")
     raise ValueError(
-        f"column {column.name!r} has the type {column.dtype}, which is neither a number, text, boolean nor a category; "
-        "convert it, or name it in drop"
+        f"column {column.name!r} has the type {odd or column.dtype}, which is neither a number, text, boolean nor a "
+        "category; convert it, or name it in drop"
     )
 
 
-def _classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
-    """The positive and the negative value of the target."""
+def find_classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
+    """The negative and the positive value of the target."""
     values = _values_without_gaps("target", column)
     if len(values) != 2:
         raise ValueError(
@@ -195,7 +230,7 @@ def _classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"positive must be a value of target {column.name!r}, got {positive!r}; {_listing('values', values)}"
         )
-    return values[chosen], values[1 - chosen]
+    return values[1 - chosen], values[chosen]
 
 
 def _to_groups(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -231,7 +266,11 @@ def _values_without_gaps(role: str, column: pd.Series[Any]) -> list[Any]:
     n_missing = int(column.isna().sum())
     if n_missing:
         raise ValueError(f"{role} column {column.name!r} has no value in {n_missing} of {len(column)} rows")
-    values = list(pd.unique(column))
+    try:
+        values = list(pd.unique(column))
+    except TypeError as error:
+        example = type(next(value for value in column if getattr(value, "__hash__", None) is None)).__name__
+        raise ValueError(f"{role} column {column.name!r} must hold text, numbers or booleans, got {example}") from error
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
