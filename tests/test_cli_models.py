@@ -53,7 +53,9 @@ def test_train_predict_audit_equals_the_same_in_python(folder, model):
     new = read_table(folder / "new.csv", target="income", positive=">50K", sensitive="sex", drop="id")
     predicted = pd.read_csv(folder / "predicted.csv")
     np.testing.assert_array_equal(predicted["prediction"], np.array(new.target_names)[model.predict(new.data)])
-    np.testing.assert_allclose(predicted["probability"], model.predict_proba(new.data)[:, 1], rtol=1e-14)
+    np.testing.assert_allclose(
+        predicted["probability"], model.predict_proba(new.data)[:, 1], rtol=1e-12
+    )  # pandas 2 reads decimals less exactly
     original = (folder / "new.csv").read_text().splitlines()
     written = (folder / "predicted.csv").read_text().splitlines()
     assert all(line.startswith(start + ",") for start, line in zip(original, written, strict=True))  # as it was
@@ -79,7 +81,9 @@ def test_every_format_gives_the_same_predictions(folder, kind):
     other = pd.read_parquet(folder / "b.parquet") if kind == "parquet" else pd.read_csv(folder / "b.tsv", sep="\t")
     plain = pd.read_csv(folder / "a.csv")
     np.testing.assert_array_equal(plain["prediction"], other["prediction"].astype(str))
-    np.testing.assert_allclose(plain["probability"], other["probability"], rtol=1e-14)
+    np.testing.assert_allclose(
+        plain["probability"], other["probability"], rtol=1e-12
+    )  # pandas 2 reads decimals less exactly
 
 
 def test_pieces_do_not_matter(folder, monkeypatch):

@@ -375,6 +375,7 @@ def test_figures_are_drawn_on_the_axes_given(draw, model, people):
 @pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)
 def test_what_is_not_fitted_is_not_drawn(draw, people):
     X, _, group = people
+    plt.close("all")  # those of examples in docstrings, which may have run before
     with pytest.raises(NotFittedError):
         draw(AdaFairClassifier(), X, group, None)
     assert not plt.get_fignums()

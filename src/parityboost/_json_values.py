@@ -135,7 +135,10 @@ def _as_dtype(values: list[Any], name: str, node: Node, length: int | None = Non
     """An array that holds exactly these values."""
     kinds = {"b": (bool,), "s": (str,), "i": (int,), "u": (int,), "f": (float, int)}[name[0]]
     dtype = np.dtype(f"<U{length}" if length else "U" if name == "str" else name)
-    if all(type(value) in kinds for value in values):
+    fits = all(type(value) in kinds for value in values)
+    if fits and dtype.kind in "iu":  # before numpy 2, too large an integer is a warning
+        fits = all(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max for value in values)
+    if fits:
         with np.errstate(over="ignore"):
             try:
                 array = np.array(values, dtype=dtype)
