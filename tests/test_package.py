@@ -84,7 +84,7 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
+    {"_atomic", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
     {"_json_values", "_kernels", "_model_file", "notions"},
     {"_binning", "_inputs"},
     {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "metrics"},

@@ -474,7 +474,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(people, tmp_path, monke
     def full(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("os.umask", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="no space"):
         report.write_report(path, model, X, y, sensitive_features=group)
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]

@@ -1,13 +1,10 @@
-"""The file that holds a model: how it is laid out, sealed by a checksum and written."""
+"""The file that holds a model: how it is laid out and sealed by a checksum."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import secrets
-from pathlib import Path
 from typing import Any
 
 from ._strict_json import ModelFileError
@@ -50,17 +47,3 @@ def check_checksum(data: bytes) -> None:
             "the file was changed after it was saved: it does not match its checksum. If the change is meant, "
             "load(…, verify=False) reads it, with all other checks"
         )
-
-
-def write_atomically(path: Any, data: bytes) -> None:
-    """Replace a file by new content such that a reader, or a crash, finds the old or the new one, never a part."""
-    target = Path(path).resolve()  # through links
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from ._atomic import write_atomically
 from ._binning import Binner, CategoricalColumn, Column, NumericColumn
 from ._codes import MAX_BINS, X_BINNED_DTYPE
 from ._ensemble import ALPHA_GRID, Stump, StumpEnsemble, on_fine_grid, on_grid
@@ -29,7 +30,7 @@ from ._json_values import (
     encode_value,
     object_array,
 )
-from ._model_file import check_checksum, render, write_atomically
+from ._model_file import check_checksum, render
 from ._strict_json import ModelFileError, Node, parse
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 

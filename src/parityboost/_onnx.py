@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ._atomic import write_atomically
 from ._binning import Column, NumericColumn, raise_infinite
 from ._codes import MISSING
-from ._model_file import write_atomically
 from ._sources import NumberSource, Source, read_sources
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._atomic import replacing
 from .._binning import CategoricalColumn, NumericColumn
 from ..datasets._table import PARQUET, check_fields, naming, separator_by_name, text_format
 from ..datasets._table import check_columns as check_named
@@ -134,29 +134,23 @@ def import_parquet(path: Path) -> Any:
 @contextmanager
 def table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Write a table piece by piece; the file is there once all of it is written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(path) as temporary:
         if path.name.lower().endswith(PARQUET):
             yield from _write_parquet(temporary, path)
-        else:
-            separator, packing = separator_by_name(path), path.suffix.lower()
-            if packing == ".zip":
-                raise ValueError(
-                    f"a .zip file cannot be written piece by piece, got {str(path)!r}: use .gz, .xz or .bz2"
-                )
-            open_text: Any = PACKED.get(packing, open)
-            with open_text(temporary, "wt", encoding="utf8", newline="") as file:
-                header = True
+            return
+        separator, packing = separator_by_name(path), path.suffix.lower()
+        if packing == ".zip":
+            raise ValueError(f"a .zip file cannot be written piece by piece, got {str(path)!r}: use .gz, .xz or .bz2")
+        open_text: Any = PACKED.get(packing, open)
+        with open_text(temporary, "wt", encoding="utf8", newline="") as file:
+            header = True
 
-                def write(piece: pd.DataFrame) -> None:
-                    nonlocal header
-                    piece.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
-                    header = False
+            def write(piece: pd.DataFrame) -> None:
+                nonlocal header
+                piece.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
+                header = False
 
-                yield write
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            yield write
 
 
 def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:

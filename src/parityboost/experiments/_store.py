@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._atomic import write_atomically
 from ._plan import Run
 
 FORMAT = 1
@@ -53,6 +54,7 @@ class Store:
     def save(self, run: Run, record: dict[str, Any]) -> None:
         """Store a run."""
         text = json.dumps({"format": FORMAT, "run": run.as_dict(), **record}, allow_nan=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path(run), text)
 
     def missing(self, runs: Iterable[Run], retry_failed: bool = False) -> list[Run]:
@@ -76,17 +78,3 @@ def _is_whole(record: dict[str, Any]) -> bool:
     except (AttributeError, KeyError, TypeError, ValueError):
         return False
     return record.get("status") == "ok" and known and 1.0 in chosen and shapes == {(2, 2, 2)} and lengths <= {1}
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Put a file in its place in one step, whatever happens meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content.encode("utf8") if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._atomic import write_atomically
 from ..datasets import overview
 from ._claim_list import CLAIMS
 from ._claims import DIFFERS, HOLDS, NOT_MEASURED, judge
@@ -17,13 +18,13 @@ from ._draw import render
 from ._execute import TABLE_1, load
 from ._plan import Figure
 from ._rows import DATASET_NAMES, MEASURE_NAMES, NotMeasuredError, Results, measures_of, tabulate
-from ._store import write_atomically
 
 
 def write_all(
     results: Results, out: Path, datasets: Sequence[str], figures: Sequence[Figure], command: str
 ) -> pd.DataFrame:
     """Write everything that the results allow; return the judged claims."""
+    out.mkdir(parents=True, exist_ok=True)
     write_csv(results.rows.sort_values(["protocol", "dataset", "method", "split", "c"]), out / "rows.csv", digits=9)
     table1 = overview(*(TABLE_1[dataset]() if dataset == "compas" else load(dataset) for dataset in datasets))
     write_csv(table1.rename_axis("").reset_index(), out / "table-1-datasets.csv")
@@ -48,6 +49,7 @@ def write_figure(figure: Figure, results: Results, out: Path, datasets: Iterable
             panels[dataset] = table
     if not panels:
         return False
+    out.mkdir(parents=True, exist_ok=True)
     for kind, content in render(figure, panels).items():
         write_atomically(out / f"{figure.name}.{kind}", content)
     together = pd.concat([table.assign(dataset=dataset) for dataset, table in panels.items()], ignore_index=True)

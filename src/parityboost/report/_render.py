@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _rates
+from .._atomic import write_atomically
 from . import _plots, _tables, _words
 from ._measures import FAIRNESS, PERFORMANCE
 from ._summary import build
@@ -131,19 +130,7 @@ def write(path: Any, report: dict[str, Any]) -> Path:
     """Write a report that has been built, as :func:`write_report` does."""
     target = Path(path)
     text = to_json(report) if target.suffix.lower() == ".json" else to_html(report)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write {target.name!r} into")
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf8", newline="\n") as file:
-            file.write(text)
-        umask = os.umask(0)  # mkstemp is for the owner's eyes only; a report is as any other file
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_atomically(target, text)
     return target
 
 
