@@ -338,7 +338,7 @@ def test_a_guard_that_cannot_judge_does_not_pass(folder, tmp_path):
     assert result.exit_code == 0, result.output
 
 
-def test_columns_of_lists_are_named(small):
+def test_columns_of_lists_or_dates_are_named(small):
     table = pd.read_csv(small / "t.csv")
     for name in ("x", "g", "y"):
         table.assign(**{name: [[1, 2]] * len(table)}).to_parquet(small / "lists.parquet", index=False)
@@ -346,6 +346,12 @@ def test_columns_of_lists_are_named(small):
         result = run("train", small / "lists.parquet", *options, "--model", small / "l.json")
         assert result.exit_code == 2, result.output
         assert f"column '{name}'" in result.output
+    run(*train_small(small, "flag2.json", "g", "--drop", "x", "k", "g", "h"))
+    for odd in ([[1, 2]] * len(table), pd.date_range("2020", periods=len(table))):
+        table.assign(flag=odd).to_parquet(small / "lists.parquet", index=False)
+        result = run("predict", small / "flag2.json", small / "lists.parquet", "--out", small / "l.csv")
+        assert result.exit_code == 2, result.output
+        assert result.output.startswith("Error: column 'flag'")
 
 
 def test_what_would_fail_at_the_end_is_said_at_the_start(small, monkeypatch):

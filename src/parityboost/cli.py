@@ -248,7 +248,7 @@ def one_sentence() -> Iterator[None]:
 
     try:
         yield
-    except (ValueError, LookupError, OSError, ImportError) as error:
+    except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         typer.echo(f"Error: {text}", err=True)
         raise typer.Exit(2) from error
