@@ -33,6 +33,7 @@ def cases(draw):
     return cell // 2 % 2, cell % 2, np.array(list("vwxyz"))[cell // 4], weights
 
 
+@pytest.mark.slow
 @settings(max_examples=25)  # fairlearn is slow
 @given(cases())
 def test_rates_are_those_of_fairlearns_metric_frame(case):
@@ -59,6 +60,7 @@ def test_rates_are_those_of_fairlearns_metric_frame(case):
     assert groups["selection_ratio"].min() == pytest.approx(ratio)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)  # fairlearn is slow
 @given(cases())
 def test_measures_are_those_of_fairlearn_and_of_the_notions(case):
@@ -376,6 +378,7 @@ def test_columns_of_the_same_name_are_refused():
         audit([0, 1, 1, 0], [0, 1, 0, 0], sensitive_features=twice)
 
 
+@pytest.mark.slow
 def test_the_audit_of_simulated_data_covers_the_true_gaps():
     """From labels to limits: data are drawn whole, with sizes and classes of groups left to chance too."""
     rng, covered = np.random.default_rng(3), np.zeros(4)
@@ -397,6 +400,7 @@ def test_equal_groups_are_said_to_be_equal():
     assert not any("a and a" in sentence or "b and b" in sentence for sentence in result.summary())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rarely_drawn", [False, True])
 def test_intervals_of_weighted_data_cover(rarely_drawn):
     """Rows are drawn by their prediction and weighted by the inverse: Kish's size alone covers 0.90 here."""

@@ -23,6 +23,7 @@ def test_version_and_help():
         assert run(command, "--help").exit_code == 0
 
 
+@pytest.mark.slow
 def test_without_typer_it_says_what_to_install():
     code = "import sys; sys.modules['typer'] = None; import parityboost.__main__ as m; m.main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -488,6 +488,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="getrusage is of Unix")
 def test_two_million_rows_are_predicted_in_constant_memory(tmp_path):
     rng = np.random.default_rng(0)

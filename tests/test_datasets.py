@@ -198,6 +198,7 @@ def test_loaders_hand_out_tables_of_their_own() -> None:
     assert set(second.sensitive) == {"Female", "Male"}
 
 
+@pytest.mark.slow
 def test_importing_datasets_imports_no_extra_and_not_numba() -> None:
     script = """
 import sys

@@ -83,6 +83,7 @@ def test_the_classes_are_as_far_apart_as_documented_however_many_columns(n_featu
     assert 0.82 < accuracy < 0.85  # 0.841 is the limit; the cut into categories costs a little
 
 
+@pytest.mark.slow
 def test_a_million_rows_take_seconds() -> None:
     start = time.process_time()
     bunch = make_biased_classification(1_000_000, 20, random_state=0)

@@ -139,6 +139,7 @@ def test_the_code_on_a_page_runs_and_prints_what_the_page_shows(page, tmp_path, 
     close_figures()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_of_the_gallery_runs_and_draws(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

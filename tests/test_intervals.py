@@ -116,6 +116,7 @@ TRUE_RATES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", TRUE_RATES, ids=str)
 def test_intervals_of_measures_cover_the_truth_and_are_not_wide(case):
     p, n, q, m = map(np.array, case)

@@ -39,6 +39,7 @@ def test_measures_agree_with_fairlearn(case):
     assert metrics.disparate_mistreatment(y, p, **ours) >= fairlearn.equalized_odds_difference(y, p, **theirs) - 1e-12
 
 
+@pytest.mark.slow
 @given(predictions())
 def test_the_table_agrees_with_fairlearns_metric_frame(case):
     y, p, s, w = case

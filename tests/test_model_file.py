@@ -703,6 +703,7 @@ def use(model):
     clone(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_damaged_file_is_an_error_or_a_working_model(saved, saved_per_group, tmp_path, seed):
     rng = random.Random(seed)

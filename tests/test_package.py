@@ -47,24 +47,21 @@ for name in {MODULES}:
     assert result.returncode == 0, result.stderr
 
 
-def test_importing_the_package_leaves_numba_alone():
-    result = run_python(
-        "import sys; from parityboost import baselines, datasets, explain, plot; print('numba' in sys.modules)"
-    )
-    assert result.stdout.strip() == "False", result.stderr
-
-
-def test_importing_costs_little_beside_pandas_and_scikit_learn():
+def test_importing_costs_little_beside_pandas_and_scikit_learn_and_leaves_numba_alone():
     code = """
+import sys
 from time import process_time
 started = process_time()
 import pandas, sklearn.ensemble
 theirs = process_time()
-import parityboost, parityboost.datasets, parityboost.baselines
-print((process_time() - theirs) / (theirs - started))
+import parityboost
+from parityboost import audit, baselines, datasets, explain, plot, report
+print((process_time() - theirs) / (theirs - started), "numba" in sys.modules)
 """
     result = run_python(code)
-    assert float(result.stdout) < 0.15, result.stderr  # measured: 0.06
+    share, with_numba = result.stdout.split()
+    assert float(share) < 0.2, result.stdout  # measured: 0.06
+    assert with_numba == "False"
 
 
 @pytest.mark.slow
