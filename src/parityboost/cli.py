@@ -161,7 +161,7 @@ def _make_app() -> "typer.Typer":
             too_far = _models.exceeding(found, fail_above, measure)
             typer.echo(str(found))
             if report is not None:
-                _models.write_audit(found, report)
+                _models.write_audit(found, report, data)
                 typer.echo(f"Report: {report}")
         if too_far:
             typer.echo("\n".join(too_far), err=True)

@@ -84,7 +84,15 @@ def train(
         baseline = AdaBoostClassifier(model.n_estimators).fit(X, y)
         baseline.classes_ = model.classes_
         labels = pd.Series(model.classes_[y_new.to_numpy()], index=y_new.index)
-        write_report(report, model, X_new, labels, sensitive_features=s_new, baseline=baseline, title=table.name)
+        write_report(
+            report,
+            model,
+            X_new,
+            labels,
+            sensitive_features=s_new,
+            baseline=baseline,
+            title=f"Fairness report: {data.name}",
+        )
         lines.append(f"Report: {report}")
     return "\n".join(lines)
 
@@ -166,12 +174,12 @@ def audit(
     )
 
 
-def write_audit(found: Audit, path: Path) -> None:
+def write_audit(found: Audit, path: Path, data: Path) -> None:
     """The audit as a page, or as JSON."""
     from ..report import build_audit
     from ..report._render import write
 
-    write(path, build_audit(found))
+    write(path, build_audit(found, title=f"Fairness audit: {data.name}"))
 
 
 def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> list[str]:
