@@ -534,3 +534,18 @@ def test_reports_are_written_for_a_model_and_for_an_audit(folder):
         table["income"], table["prediction"], sensitive_features=table[["sex", "race"]], positive_label="<=50K"
     )
     assert report["audit"] == expected.to_dict()
+
+
+def test_a_model_of_hardly_any_round_and_a_column_of_too_many_categories_are_told(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 600
+    table = pd.DataFrame({"id": [f"p{k}" for k in range(n)], "x": rng.random(n), "g": rng.choice(["a", "b"], n)})
+    table["y"] = (table["x"] + 0.1 * (table["g"] == "a") > 0.5).astype(int)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--target", "y", "--positive", "1", "--sensitive", "g", "--rounds", 30, "--model", tmp_path / "m.json"]
+    result = run("train", tmp_path / "t.csv", *options)
+    assert result.exit_code == 0, result.output
+    theta = int(result.output.split("θ = ")[1].split()[0])
+    assert ("hardly a model" in result.output) == (theta <= 2)
+    assert "Warning: column 'id' has" in result.output
+    assert "drop it if it is an identifier" in result.output

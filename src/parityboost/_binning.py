@@ -99,7 +99,7 @@ class CategoricalColumn:
             kept = set(sorted(order, key=lambda i: -mass[i])[:max_bins])
             warn(
                 f"column {source.name!r} has {len(order)} categories, more than max_bins={max_bins}: "
-                f"the {len(order) - max_bins} rarest are treated as missing",
+                f"the {len(order) - max_bins} rarest are treated as missing; drop it if it is an identifier or a date",
                 UserWarning,
                 stacklevel=2,
             )

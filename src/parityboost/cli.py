@@ -3,6 +3,7 @@
 # No postponed annotations here: typer reads them, and typer is imported only when the application is made.
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,7 +79,13 @@ def _make_app() -> "typer.Typer":
         sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns; several are crossed.")],
         model: Annotated[Path, typer.Option(help="Where to save the model.")] = Path("model.json"),
         report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
-        notion: Annotated[str, typer.Option(help="What should be equal.")] = "disparate_mistreatment",
+        notion: Annotated[
+            str,
+            typer.Option(
+                help="What should be equal: disparate_mistreatment, equal_opportunity, statistical_parity, "
+                "predictive_equality or none."
+            ),
+        ] = "disparate_mistreatment",
         c: Annotated[float, typer.Option(help="1: balanced error, 0: error.", min=0, max=1)] = 1.0,
         epsilon: Annotated[float, typer.Option(help="Tolerated difference between groups.", min=0)] = 0.0,
         rounds: Annotated[int, typer.Option(help="Largest number of boosting rounds.", min=1)] = 200,
@@ -148,7 +155,7 @@ def _make_app() -> "typer.Typer":
         ] = None,
         measure: Annotated[
             list[str] | None,
-            typer.Option(help="Measures that --fail-above looks at.", show_default="the three notions'"),
+            typer.Option(help="Measures that --fail-above looks at.", show_default="the four notions'"),
         ] = None,
         report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
     ) -> None:
@@ -247,7 +254,10 @@ def one_sentence() -> Iterator[None]:
     import typer
 
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = lambda message, *_: typer.echo(f"Warning: {message}", err=True)
+            yield
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         typer.echo(f"Error: {text}", err=True)

@@ -88,6 +88,8 @@ def _about_model(report: Row) -> list[str]:
     of = f" for “{data['target']}”" if data["target"] else ""
     rules = (
         f"{model['theta']} simple rules, each about one feature"
+        if model["theta"] > 1 and model["learner"] is None
+        else "one simple rule about one feature"
         if model["learner"] is None
         else (f"the weighted votes of {model['theta']} models of the kind {model['learner']}")
     )
@@ -95,6 +97,8 @@ def _about_model(report: Row) -> list[str]:
     kept = (
         ""
         if model["theta"] == model["n_estimators"]
+        else f" {model['n_estimators']} were trained; only the first is used: the model is hardly trained."
+        if model["theta"] == 1
         else f" {model['n_estimators']} were trained; the first {model['theta']} are used."
     )
     return [f"The model, {model['name']}, predicts {labels}{of} by adding up {rules}.{kept}{trained}"]
