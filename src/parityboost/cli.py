@@ -255,7 +255,8 @@ def one_sentence() -> Iterator[None]:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("default")
+            warnings.simplefilter("ignore")  # of other libraries, to their developers
+            warnings.simplefilter("default", UserWarning)
             warnings.showwarning = lambda message, *_: typer.echo(f"Warning: {message}", err=True)
             yield
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
