@@ -73,10 +73,12 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
 
 def _typed_frame(frame: pd.DataFrame, columns: dict[str, Any]) -> pd.DataFrame:
     """Categories with the type they had in training: what was read as text may stand for truth values or numbers."""
-    for name, column in columns.items():
-        if isinstance(column, CategoricalColumn):
-            frame[name] = _as_type_of(column.categories, frame[name])
-    return frame
+    typed = {
+        name: _as_type_of(column.categories, frame[name])
+        for name, column in columns.items()
+        if isinstance(column, CategoricalColumn)
+    }
+    return frame.assign(**typed)
 
 
 def _typed_groups(groups: pd.DataFrame, model: Any) -> pd.DataFrame:
@@ -85,9 +87,9 @@ def _typed_groups(groups: pd.DataFrame, model: Any) -> pd.DataFrame:
     if groups.shape[1] and groups.shape[1] != len(known[0]):
         names = ", ".join(groups.columns)
         raise ValueError(f"the model's groups are made of {len(known[0])} columns, --sensitive names {names}")
-    for j, name in enumerate(groups.columns):
-        groups[name] = _as_type_of([group[j] for group in known], groups[name])
-    return groups
+    return groups.assign(
+        **{name: _as_type_of([group[j] for group in known], groups[name]) for j, name in enumerate(groups.columns)}
+    )
 
 
 def _as_type_of(known: Sequence[Any], column: pd.Series[Any]) -> pd.Series[Any]:
