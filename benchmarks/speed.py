@@ -87,11 +87,11 @@ def ours_small() -> Any:
 def histogram_passes(data: str) -> Any:
     """The physical limit: 200 histogram passes over the codes of all training rows, and nothing else."""
     import numpy as np
+    from parityboost._threads import Team
 
     from parityboost import _kernels
     from parityboost._binning import Binner
     from parityboost._sources import find_categorical, read_sources
-    from parityboost._threads import Team
 
     X, y, _ = load(data)
     n_train = round(0.67 * len(X))  # what a fit with the default validation split trains on

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from parityboost._samples import Sample
+from parityboost._threads import Team
 
 from parityboost import AdaFairClassifier, _kernels
 from parityboost._bundles import Bundles
-from parityboost._samples import Sample
-from parityboost._threads import Team
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult, make_biased_classification
 

@@ -1,16 +1,19 @@
 """A plain NumPy twin of AdaFair, written for reading.
 
 It works on the raw columns, without bins, histograms or sorting, looks at every candidate split row by row, and follows
-Algorithm 1 of the paper line by line. The fast implementation is tested against it. Small numbers of rows only.
+Algorithm 1 of the paper line by line. The fast implementation is tested against it, to the last bit: weights are
+rounded to integers in the same way, and integers add up to the same in any order. Small numbers of rows only.
 """
 
+import math
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
 import numpy as np
 
-TIE = 1e-12  # scores, objectives and leaf weights this close are equal; the first candidate wins
+TIE = 1e-12  # scores, objectives and leaf weights this close (relative to all weight) are equal; the first one wins
 PERFECT = 1e-10
+TARGET, MAX_TARGET, FACTOR_BITS, LIMIT, SHRUNK = 52, 57, 24, 62, 8  # bits of sums of weights, see BoostedWeights
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
@@ -75,6 +78,113 @@ def objective(notion, c, y, group, predicted, w, n_groups):
     return c * ber + (1 - c) * er + violation(notion, y, group, predicted, w, n_groups)
 
 
+# --- Weights that are summed as integers
+# ---------------------------------------------------------------------------------
+
+
+def to_masses(w):
+    """Sample weights as integers, and the power of two that one of them stands for."""
+    if w is None or len(set(w)) == 1:
+        return None, 1.0
+    if all(x == math.floor(x) for x in w) and sum(w) <= 2**40:
+        return [int(x) for x in w], 1.0
+    exponent = 60
+    while sum(max(1, round(math.ldexp(x, exponent))) for x in w) > min(len(w) * 2**24, 2**40):
+        exponent -= 1
+    while exponent > 0 and all(x == math.floor(x) for x in (math.ldexp(y, exponent - 1) for y in w)):
+        exponent -= 1  # still whole numbers
+    return [max(1, round(math.ldexp(x, exponent))) for x in w], 2.0**-exponent
+
+
+@dataclass
+class Weights:
+    """Whole numbers per row, and what one of them weighs in each class."""
+
+    y: np.ndarray
+    whole: list
+    units: tuple
+
+    def of(self, rows):
+        """Weight of the negative and of the positive ones among some rows."""
+        return tuple(
+            float(sum(n for n, chosen, label in zip(self.whole, rows, self.y, strict=True) if chosen and label == y))
+            * self.units[y]
+            for y in (0, 1)
+        )
+
+    @property
+    def total(self):
+        return sum(self.of([True] * len(self.y)))
+
+    def distribution(self):
+        return np.array([n * self.units[label] for n, label in zip(self.whole, self.y, strict=True)]) / self.total
+
+
+def exactly(y, D):
+    """Any weights as whole numbers, as close as integers of 50 bits come."""
+    unit = 2.0 ** (math.frexp(D.sum())[1] - 50)
+    return Weights(y, [round(d / unit) for d in D.tolist()], (unit, unit))
+
+
+class BoostedWeights:
+    """A row weighs m·f; what is summed is m·max(1, round(f·2^k)), each of which weighs scale·2^-k of its class."""
+
+    def __init__(self, y, group, mass, start):
+        self.y, self.group, self.mass = y, group, mass
+        self.f = [start[g, label] for g, label in zip(group, y, strict=True)]
+        self.scale, self.k = [1.0, 1.0], [0, 0]
+        self.class_mass = [sum(m for m, label in zip(mass, y, strict=True) if label == c) for c in (0, 1)]
+        self.target = [min(max(TARGET, n.bit_length() + FACTOR_BITS), MAX_TARGET) for n in self.class_mass]
+        for label in (0, 1):
+            weight = 0.0
+            for g in range(len(start)):
+                weight += float(self.mass_of((y == label) & (group == g))) * start[g, label]
+            self.k[label] = self.target[label] - math.frexp(weight)[1]
+
+    def mass_of(self, rows):
+        return sum(m for m, chosen in zip(self.mass, rows, strict=True) if chosen)
+
+    @property
+    def now(self):
+        whole = [
+            m * max(1, round(math.ldexp(f, self.k[label])))
+            for m, f, label in zip(self.mass, self.f, self.y, strict=True)
+        ]
+        return Weights(self.y, whole, tuple(math.ldexp(self.scale[c], -self.k[c]) for c in (0, 1)))
+
+    def boost_wrong(self, left, votes, boosts, costs):
+        """Multiply misclassified rows by costs[group, class] · boosts[leaf]; leaf 1 is the left one."""
+        leaf = np.asarray(left).astype(int)
+        for label in (0, 1):
+            wrong = [(vote > 0) != (label == 1) for vote in votes]
+            factor = {
+                (g, t): costs[g, label] * boosts[t] if wrong[t] else 1.0 for g in range(len(costs)) for t in (0, 1)
+            }
+            # The most common factor is put aside, as if every group was spread over the leaves as its class is.
+            rows = self.y == label
+            common, most = 1.0, -1.0
+            for at in factor:
+                mass = 0.0
+                for g, t in factor:
+                    if factor[g, t] == factor[at]:
+                        mass += float(self.mass_of(rows & (self.group == g))) * float(self.mass_of(rows & (leaf == t)))
+                if mass > most:
+                    common, most = factor[at], mass
+            self.scale[label] *= common
+            factor = {at: value / common for at, value in factor.items()}
+            # Fewer bits before the sum could reach 2^LIMIT, more bits when it has shrunk.
+            before = sum(n for n, mine in zip(self.now.whole, rows, strict=True) if mine)
+            expected = max(1.0, *factor.values()) * (before + self.class_mass[label])
+            room_made = expected >= 2.0 ** (LIMIT - 1)
+            if room_made:
+                self.k[label] += self.target[label] - math.frexp(expected)[1]
+            for i in np.flatnonzero(rows):
+                self.f[i] *= factor[self.group[i], leaf[i]]
+            n_bits = sum(n for n, mine in zip(self.now.whole, rows, strict=True) if mine).bit_length()
+            if not room_made and n_bits < self.target[label] - SHRUNK:
+                self.k[label] += self.target[label] - n_bits
+
+
 # --- The weak learner: every split of every column
 # -----------------------------------------------------------------------
 
@@ -114,7 +224,7 @@ def is_missing(value):
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
-def candidate_splits(feature, x, categorical, D):
+def candidate_splits(feature, x, categorical, weights):
     """In the order in which ties are broken."""
     values = sorted({value for value in x if not is_missing(value)})
     missing = np.array([is_missing(value) for value in x])
@@ -134,33 +244,34 @@ def candidate_splits(feature, x, categorical, D):
             yield Split(feature, False, threshold, True)
             yield Split(feature, False, threshold, False)
         else:  # no row tells where missing values belong: to the heavier side
-            left = np.array([value <= threshold for value in x])
-            yield Split(feature, False, threshold, D[left].sum() >= 0.5 * D.sum() - TIE)
+            left, total = sum(weights.of([value <= threshold for value in x])), weights.total
+            yield Split(feature, False, threshold, left >= 0.5 * total - TIE * total)
     if values and missing.any():
         yield Split(feature, False, np.inf, False)  # missing against all values, also larger ones to come
 
 
-def score(split, columns, y, D, criterion):
+def score(split, columns, weights, criterion):
     left = split.goes_left(columns)
     total = 0.0
     for leaf in (left, ~left):
-        negative, positive = D[leaf & (y == 0)].sum(), D[leaf & (y == 1)].sum()
+        negative, positive = weights.of(leaf)
         if criterion == "error":
             total += max(negative, positive)
         elif negative + positive > 0:
-            total += (negative**2 + positive**2) / (negative + positive)
+            total += (negative * negative + positive * positive) / (negative + positive)
     return total
 
 
-def best_stump(columns, categorical, y, D, criterion):
+def best_stump(columns, categorical, weights, criterion):
     best, best_score = None, -1.0
+    tie = TIE * weights.total
     for f, x in enumerate(columns):
         best_of_column, best_score_of_column = None, -1.0
-        for split in candidate_splits(f, x, categorical[f], D):
-            this = score(split, columns, y, D, criterion)
-            if this > best_score_of_column + TIE:
+        for split in candidate_splits(f, x, categorical[f], weights):
+            this = score(split, columns, weights, criterion)
+            if this > best_score_of_column + tie:
                 best_of_column, best_score_of_column = split, this
-        if best_score_of_column > best_score + TIE:
+        if best_score_of_column > best_score + tie:
             best, best_score = best_of_column, best_score_of_column
     if best is None:  # nothing can be split: one leaf for all
         best = Split(0, False, np.inf, True)
@@ -168,11 +279,18 @@ def best_stump(columns, categorical, y, D, criterion):
     for name, leaf in (("left", left), ("right", ~left)):
         if not leaf.any():
             leaf = ~leaf
-        negative, positive = D[leaf & (y == 0)].sum(), D[leaf & (y == 1)].sum()
-        vote = 1 if positive - negative > TIE else -1
+        negative, positive = weights.of(leaf)
+        vote = 1 if positive - negative > tie else -1
         setattr(best, f"{name}_vote", vote)
         setattr(best, f"{name}_confidence", (positive if vote == 1 else negative) / (negative + positive))
     return best
+
+
+def weighted_error(h, columns, weights):
+    """The weight that the leaves are wrong about, of all."""
+    left = h.goes_left(columns)
+    wrong = [weights.of(leaf)[0 if vote == 1 else 1] for leaf, vote in ((left, h.left_vote), (~left, h.right_vote))]
+    return (wrong[0] + wrong[1]) / weights.total
 
 
 # --- Boosting
@@ -194,21 +312,18 @@ class Result:
 def half_log(right, wrong):
     if right <= wrong:
         return 0.0
-    return max(round(0.5 * np.log(right / max(wrong, PERFECT)) / GRID) * GRID, 0.0)
+    return max(round(0.5 * math.log(right / max(wrong, PERFECT)) / GRID) * GRID, 0.0)
 
 
-def starting_weights(y, group, w, n_groups, class_weight):
-    D = w.astype(float).copy()
-    if class_weight == "balanced":
-        for label in (0, 1):
-            D[y == label] /= w[y == label].sum()
-    elif class_weight == "balanced_groups":
-        for label in (0, 1):
-            for g in range(n_groups):
-                cell = (y == label) & (group == g)
-                if cell.any():
-                    D[cell] /= w[cell].sum()
-    return D / D.sum()
+def starting_factors(y, group, w, n_groups, class_weight):
+    """What D¹ multiplies the sample weights by, [group, class]."""
+    factors = np.ones((n_groups, 2))
+    for g, label in product(range(n_groups), (0, 1)):
+        if class_weight == "balanced":
+            factors[g, label] = 1 / w[y == label].sum()
+        elif class_weight == "balanced_groups" and ((y == label) & (group == g)).any():
+            factors[g, label] = 1 / w[(y == label) & (group == g)].sum()
+    return factors
 
 
 def candidate_thresholds(margin):
@@ -252,23 +367,27 @@ def fit(
     criterion="gini",
     n_iter_no_change=None,
 ):
-    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    mass, unit = to_masses(sample_weight)
+    mass = [1] * len(y) if mass is None else mass
+    w = np.array(mass) * unit
     n_groups = group.max() + 1
     sign = np.where(y == 1, 1, -1)
-    D = starting_weights(y, group, w, n_groups, class_weight)  # line 1 of Algorithm 1
+    boosted = BoostedWeights(y, group, mass, starting_factors(y, group, w, n_groups, class_weight))  # line 1
     margin = np.zeros(len(y))
     if validation is not None:
         columns_v, y_v, group_v, w_v = validation
-        w_v = np.ones(len(y_v)) if w_v is None else w_v
+        mass_v, unit_v = to_masses(w_v)
+        w_v = np.ones(len(y_v)) if mass_v is None else np.array(mass_v) * unit_v
         margin_v = np.zeros(len(y_v))
-    result = Result(D=D)
+    result = Result(D=boosted.now.distribution())
     best = np.inf
 
     for j in range(1, n_estimators + 1):
-        h = best_stump(columns, categorical, y, D, criterion)  # line 3
-        votes = h.vote(columns)
+        weights = boosted.now
+        h = best_stump(columns, categorical, weights, criterion)  # line 3
+        left, votes = h.goes_left(columns), h.vote(columns)
         wrong = votes != sign
-        error = D[wrong].sum()
+        error = weighted_error(h, columns, weights)
         alpha = half_log(1 - error, error)
         if alpha <= 0:
             break
@@ -276,18 +395,19 @@ def fit(
         # line 5: costs, from H_{1:j} or from h_j alone
         decided_by = margin + alpha * votes if cumulative else votes
         u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups)
-        C = np.where(wrong, 1 + u[group, y], 1.0)  # line 6
+        C = 1 + u  # of misclassified rows, line 6
         if learner_weight == "cost":  # Eq. (22), and the termination condition, Eq. (23)
-            alpha = half_log((C * D)[~wrong].sum(), (C * D)[wrong].sum())
+            wrong_weight = np.array([weights.of(wrong & (group == g)) for g in range(n_groups)]) / weights.total
+            alpha = half_log(1 - error, (C * wrong_weight).sum())
             if alpha <= 0:
                 break
         margin = margin + alpha * votes
 
-        # line 8, Eqs. (14) and (15); with confidence 1 this is D·C·exp(−α·y·h)
-        confidence = h.confidence(columns) if update == "confidence" else np.ones(len(y))
-        D = D * C * np.exp(-alpha) * np.where(wrong, np.exp(2 * alpha * confidence), 1.0)
-        Z = D.sum()
-        D = D / Z
+        # line 8, Eqs. (14) and (15); with confidence 1 this is D·C·exp(−α·y·h), up to the sum of all
+        confidences = (h.right_confidence, h.left_confidence) if update == "confidence" else (1.0, 1.0)
+        boosts = [math.exp(2 * alpha * confidence) for confidence in confidences]
+        boosted.boost_wrong(left, (h.right_vote, h.left_vote), boosts, C)
+        Z = math.exp(-alpha) * (boosted.now.total / weights.total)
 
         # line 13: θ, Eq. (16)
         if validation is None:
@@ -308,7 +428,7 @@ def fit(
         result.costs.append(u)
         result.objectives.append(round_best)
         result.thresholds.append(round_threshold)
-        result.D = D
+        result.D = boosted.now.distribution()
         if round_best < best - TIE:
             best, result.theta = round_best, j
         if error <= PERFECT:

@@ -21,9 +21,9 @@ def no_training(monkeypatch, request):
     def refuse(*_args, **_kwargs):
         raise AssertionError("training started")
 
-    import parityboost._boosting
+    import parityboost._fit.loop
 
-    monkeypatch.setattr(parityboost._boosting, "boost", refuse)
+    monkeypatch.setattr(parityboost._fit.loop, "boost", refuse)
 
 
 def fit(people, model=None, **changes):

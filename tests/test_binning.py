@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import parityboost._sources as sources
 from parityboost._binning import Binner, CategoricalColumn, NumericColumn
 from parityboost._codes import MISSING
-from parityboost._threads import Team
+from parityboost._engine.threads import Team
 
 EVERY = slice(None)
 

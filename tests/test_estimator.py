@@ -7,11 +7,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
 from parityboost import AdaFairClassifier, metrics
+from parityboost._engine.threads import Team
+from parityboost._fit.samples import Sample, to_masses
 from parityboost._inputs import stratified_split
 from parityboost._rates import ratio
-from parityboost._samples import Sample
 from parityboost._sources import read_sources
-from parityboost._threads import Team
 from parityboost._thresholds import best_threshold, candidates, first_minimum
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
@@ -148,7 +148,7 @@ def test_all_thresholds_at_once_equal_one_by_one(seed):
     cell = np.concatenate([np.arange(2 * k), rng.integers(2 * k, size=n - 2 * k)])
     weights = rng.uniform(0.5, 2, n) if seed % 2 else None
     with Team(1) as team:
-        sample = Sample(cell, k, weights, np.arange(n), team)
+        sample = Sample(cell, k, to_masses(weights), np.arange(n), team)
     sample.margin[:] = np.round(rng.normal(rng.choice([-3, 0, 3]), 1, n), 1)
     found = candidates(sample.margin, sample.cell, sample.sample_weight, sample.totals)
     for name in NOTIONS:

@@ -81,12 +81,12 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_atomic", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
-    {"_json_values", "_kernels", "_model_file", "notions"},
+    {"_atomic", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json"},
+    {"_engine", "_json_values", "_model_file", "notions"},
     {"_binning", "_inputs"},
-    {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "metrics"},
-    {"_frontier", "_groups", "_learners", "_onnx"},
-    {"_boosting", "_model_json"},
+    {"_bundles", "_ensemble", "_shapes", "_thresholds", "metrics"},
+    {"_frontier", "_groups", "_onnx"},
+    {"_fit", "_model_json"},
     {"_control", "_portable", "_prediction"},
     {"estimators"},
     {"baselines", "datasets", "explain"},

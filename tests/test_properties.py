@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from conftest import make_people
 from parityboost import AdaFairClassifier
-from parityboost._boosting import starting_weights
-from parityboost._samples import Sample
-from parityboost._threads import Team
+from parityboost._engine.threads import Team
+from parityboost._fit.loop import starting_factors
+from parityboost._fit.samples import Sample, to_masses
+from parityboost._fit.weights import RowWeights
 from test_against_reference import OPTIONS, draw_rows, frame_of, group_labels, problems
 
 NOTIONS = ["disparate_mistreatment", "equal_opportunity", "statistical_parity", "predictive_equality"]
@@ -55,8 +56,9 @@ def test_starting_weights_sum_to_one_with_equal_mass_where_asked(problem, class_
     _, (_, y, group, weights), _ = problem
     with Team(1) as team:
         n_groups = group.max() + 1
-        train = Sample(y * n_groups + group, n_groups, weights, np.arange(len(y)), team)
-    D = starting_weights(train, class_weight)
+        train = Sample(y * n_groups + group, n_groups, to_masses(weights), np.arange(len(y)), team)
+        start = starting_factors(train.totals, class_weight)
+        D = RowWeights(train.blocks, train.masses.values, start, team).distribution()
     assert D.sum() == pytest.approx(1)
     if class_weight == "balanced":
         assert D[train.y == 0].sum() == pytest.approx(0.5)

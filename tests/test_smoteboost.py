@@ -7,12 +7,13 @@ from sklearn.base import clone
 
 import reference
 from conftest import make_people
-from parityboost import _learners
 from parityboost._binning import Binner
-from parityboost._boosting import Settings, boost, starting_weights
-from parityboost._samples import Sample
+from parityboost._bundles import Bundles
+from parityboost._engine.threads import Team
+from parityboost._fit import weights as row_weights
+from parityboost._fit.loop import Settings, boost
+from parityboost._fit.samples import Sample, code_sample, to_masses
 from parityboost._sources import find_categorical, read_sources
-from parityboost._threads import Team
 from parityboost.baselines import AdaBoostClassifier, _smote
 from parityboost.baselines._points import Points
 from parityboost.baselines._smote import Smote, SmoteLearner
@@ -152,7 +153,7 @@ def naive(synthetic, columns, categorical, y, n_synthetic, n_rounds, keep, updat
         seen_labels = np.append(labels, np.ones(n_synthetic, dtype=int))
         seen_D = np.append(D, np.full(n_synthetic, 1 / len(labels)))
         seen_D /= seen_D.sum()
-        h = reference.best_stump(seen, categorical, seen_labels, seen_D, "gini")
+        h = reference.best_stump(seen, categorical, reference.exactly(seen_labels, seen_D), "gini")
         if keep:
             rows, labels, D = seen, seen_labels, seen_D
         wrong = h.vote(rows) != np.where(labels == 1, 1, -1)
@@ -176,28 +177,30 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
     X, y = rare_positives(120)
     X = X[["skill", "job"]]
     binner, sources = make_binner(X)
+    smote = Smote(binner, sources, np.flatnonzero(y == 1), None, 3)
+    drawn = smote.encode(smote.draw(n_synthetic * 8, np.random.RandomState(0)).points)
     with Team(1) as team:
-        train = Sample(y, 1, None, np.arange(len(y)), team)
-        smote = Smote(binner, sources, np.flatnonzero(y == 1), None, 3)
+        train = Sample(y, 1, to_masses(None), np.arange(len(y)), team)
+        bundles = Bundles(binner)
+        coded = code_sample(bundles, sources, train)
         learner = SmoteLearner(
-            binner,
-            sources,
-            train,
-            sources,
-            train,
+            bundles,
+            coded,
+            coded,
+            np.ones(2),
             "gini",
-            team,
-            smote=smote,
+            synthetic=drawn,
             minority=1,
             n_synthetic=n_synthetic,
-            n_rounds=8,
+            n_real=len(y),
             keep=keep,
-            rng=np.random.RandomState(0),
         )
         codes = binner.encode(sources, train.rows, team)
         columns = [[np.nan if c == 0 else float(c) for c in column] for column in codes]
-        synthetic = [[np.nan if c == 0 else float(c) for c in column] for column in learner.synthetic_codes]
-        learner.start(starting_weights(train, None))
+        synthetic = [[np.nan if c == 0 else float(c) for c in column] for column in drawn]
+        first, again = learner.fit(), learner.fit()
+        assert first.model == again.model
+        assert first.error == again.error
         boosted = boost(learner, Settings(NoNotion(), n_estimators=8, update=update, choose_theta=False))
     alphas, n_flipped = naive(synthetic, columns, [False, True], train.y, n_synthetic, 8, keep, update)
     assert len(alphas) > 3
@@ -215,13 +218,14 @@ def test_rounds_at_chance_have_no_weight():
         SMOTEBoostClassifier(6, n_synthetic=30, random_state=0).fit(X, np.arange(50) % 2)
 
 
-@pytest.mark.parametrize("limit", ["LARGE_FACTOR", "LARGE_SUM"])
-def test_making_the_histograms_anew_changes_nothing(monkeypatch, limit):
+@pytest.mark.parametrize("keep", [False, True])
+def test_making_the_histograms_anew_changes_next_to_nothing(monkeypatch, keep):
     X, y = rare_positives(300)
     models = []
-    for large in (getattr(_learners, limit), 1.01):
-        monkeypatch.setattr(_learners, limit, large)
-        models.append(SMOTEBoostClassifier(30, n_synthetic=5, keep_synthetic=True, random_state=0).fit(X, y))
+    for target in (row_weights.TARGET, 60):
+        monkeypatch.setattr(row_weights, "TARGET", target)
+        monkeypatch.setattr(row_weights, "MAX_TARGET", max(target, row_weights.MAX_TARGET))
+        models.append(SMOTEBoostClassifier(30, n_synthetic=5, keep_synthetic=keep, random_state=0).fit(X, y))
     np.testing.assert_allclose(models[0].estimator_weights_, models[1].estimator_weights_, rtol=1e-9)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._codes import MISSING, X_BINNED_DTYPE
+from ._engine.threads import Team
 from ._sources import CategorySource, NumberSource, Source
-from ._threads import Team
 
 # Bins of a column with many values are learnt from so many rows: an edge is then off by about 0.1 % of the rows.
 MAX_ROWS_FOR_EDGES = 1 << 18
@@ -38,9 +38,9 @@ class NumericColumn:
     categorical = False
 
     @classmethod
-    def fit(cls, source: NumberSource, rows: Rows, weights: Floats | None, max_bins: int) -> NumericColumn:
+    def fit(cls, source: NumberSource, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
         """Learn the bins from some rows; ``weights`` belong to these rows."""
-        from ._kernels import find_distinct  # numba is needed only now
+        from ._engine.kernels.binning import find_distinct  # numba is needed only now
 
         values = source.floats(rows)
         distinct = np.empty(max_bins)
@@ -66,7 +66,7 @@ class NumericColumn:
 
     def encode(self, source: Any, rows: Rows) -> Codes:
         """Codes of some rows."""
-        from ._kernels import encode_numbers
+        from ._engine.kernels.binning import encode_numbers
 
         if self.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
             return np.full(n_rows_of(rows, [source]), MISSING, dtype=X_BINNED_DTYPE)
@@ -90,7 +90,7 @@ class CategoricalColumn:
         return len(self.categories)
 
     @classmethod
-    def fit(cls, source: Source, rows: Rows, weights: Floats | None, max_bins: int) -> CategoricalColumn:
+    def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> CategoricalColumn:
         codes, values = source.factorized(rows)
         mass = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
         order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: _sort_key(values[i]))
@@ -145,7 +145,7 @@ class Binner:
         cls,
         sources: list[Source],
         rows: Rows,
-        weights: Floats | None,
+        weights: NDArray[Any] | None,
         max_bins: int,
         categorical: list[bool],
         team: Team,
@@ -198,7 +198,7 @@ def n_rows_of(rows: Rows, sources: list[Source]) -> int:
     return len(range(*rows.indices(len(sources[0])))) if isinstance(rows, slice) else len(rows)
 
 
-def _distinct_mass(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+def _distinct_mass(values: Floats, weights: NDArray[Any] | None) -> tuple[Floats, Floats]:
     """Sorted distinct values and the weight of each, from a fixed random part of the rows if there are very many."""
     present = ~np.isnan(values)
     values, weights = values[present], None if weights is None else weights[present]

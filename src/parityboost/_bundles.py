@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ._binning import Binner, Codes, Rows, n_rows_of
 from ._codes import MISSING, N_CODES, X_BINNED_DTYPE
+from ._engine.threads import Team
 from ._sources import Source
-from ._threads import Team
 
 
 class Bundles:

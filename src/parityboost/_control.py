@@ -16,7 +16,7 @@ from ._frontier import Scored, frontier
 from ._groups import GroupSource
 
 if TYPE_CHECKING:
-    from ._boosting import Settings
+    from ._fit.loop import Settings
 
 Floats = NDArray[np.float64]
 
@@ -189,11 +189,9 @@ class Control:
             raise ValueError("frontier needs both X and y, or neither")
         if sensitive_features is None and self._group_source is not None and self._named_column() is None:
             sensitive_features = self._group_source.sensitive_features(X)
-        X, cell, weight = self._read_validation((X, y, sensitive_features, sample_weight))
-        n_groups = len(self.groups_)
-        return Scored(
-            cell, np.empty(0) if weight is None else weight, n_groups, lambda: self._ensemble.staged_margin(X)
-        )
+        X, rows = self._read_validation((X, y, sensitive_features, sample_weight))
+        weight = rows.masses.values * rows.masses.unit
+        return Scored(rows.cell, weight, len(self.groups_), lambda: self._ensemble.staged_margin(X))
 
     def _named_column(self) -> Any:
         return getattr(self, "sensitive_feature", None)
@@ -201,7 +199,7 @@ class Control:
     def _settings(self) -> Settings:
         raise NotImplementedError
 
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[Any], Floats | None]:
+    def _read_validation(self, validation: Any) -> tuple[Any, Any]:
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:

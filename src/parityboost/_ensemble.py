@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ._binning import Binner, Codes
 from ._codes import MISSING, N_CODES
+from ._engine.threads import Team
 from ._sources import read_sources
-from ._threads import Team
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class StumpEnsemble:
 
     def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
         """Σ_{j≤θ} α_j h_j(x)."""
-        from ._kernels import add_steps  # numba is needed only now
+        from ._engine.kernels.lookup import add_steps  # numba is needed only now
 
         sources, tables = read_sources(X), self.tables(theta)
         self.binner.check(sources)
@@ -111,7 +111,7 @@ class StumpEnsemble:
         """The same from codes that may be joint ones: column f is in ``codes[row_of[f]]``, its code is ``code_of[f]``
         of that.
         """
-        from ._kernels import add_steps
+        from ._engine.kernels.lookup import add_steps
 
         margin = np.zeros(codes.shape[1])
         for j, stump in enumerate(self.stumps):

@@ -208,7 +208,7 @@ def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion
                 f"{where}: {'; '.join(absent)}: the rate {gap.name!r} of notion {notion.name!r} cannot be compared "
                 "between fewer than two groups"
             )
-        warn(f"{where}: {'; '.join(absent)}: left out of the rate {gap.name!r}", UserWarning, stacklevel=4)
+        warn(f"{where}: {'; '.join(absent)}: left out of the rate {gap.name!r}", UserWarning, stacklevel=5)
 
 
 def group_name(group: Any) -> str:

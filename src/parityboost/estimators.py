@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,8 +15,10 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from . import _inputs
 from ._binning import Binner
+from ._bundles import Bundles
 from ._codes import MAX_BINS
 from ._control import Control
+from ._engine.threads import Team
 from ._ensemble import on_fine_grid
 from ._frontier import Scored
 from ._groups import GroupSource, sensitive_positions
@@ -24,17 +26,35 @@ from ._portable import Portable
 from ._prediction import Prediction
 from ._progress import Progress
 from ._sources import Source, column_names, find_categorical, read_sources
-from ._threads import Team
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
-    from ._boosting import Settings
-    from ._learners import StumpLearner
-    from ._samples import Sample
+    from ._fit.loop import Boosted, Settings
+    from ._fit.samples import CodedSample, Masses, Sample
 
 Floats = NDArray[np.float64]
 
 __all__ = ["AdaFairClassifier"]
+
+
+class Rows(NamedTuple):
+    """Rows of a table that take part: their positions in it, the cell and the sample weight of each."""
+
+    positions: NDArray[Any]
+    cell: NDArray[Any]
+    masses: Masses
+
+    def at(self, chosen: Any) -> Rows:
+        return Rows(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
+
+
+class HeldOut(NamedTuple):
+    """The rows that θ is chosen on; None for the training rows themselves."""
+
+    X: Any  # the table they are rows of
+    rows: Rows | None
+    train_at: Any  # which of the rows that were read are to train on
+    is_given: bool  # by the user, as a table of its own
 
 
 class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEstimator):
@@ -246,22 +266,33 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         -------
         self
         """
-        # numba is imported by these; not before it is needed.
-        from ._boosting import boost, history, starting_weights
-        from ._learners import EstimatorLearner
-        from ._samples import Sample
-
         self.__dict__.pop("_ensemble", None)  # if this fit fails, nothing of an earlier one is left to predict with
         self._scored = self._frontier = self._group_source = self._group_thresholds = None
         X = self._read_table(X, reset=True)
+        rows = self._read_training(X, y, sensitive_features, sample_weight)
+        settings = self._settings()
+        rng = check_random_state(self.random_state)
+        with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
+            held_out = self._hold_out(X, rows, validation, rng)
+            samples = self._samples(rows, held_out, settings.notion, team)
+            if settings.threshold == "per_group":
+                self._group_source = self._find_group_source(X, rows, held_out, sensitive_features)
+            if self.estimator is None:
+                learner = self._train_on_codes(X, rows, held_out, *samples, rng)
+            else:
+                learner = self._train_on_tables(X, held_out, *samples, rng)
+            del rows, held_out, samples  # the learner keeps what it needs
+            boosted = self._boost(learner, settings)
+        self._keep(boosted, learner, settings, column_names(X))
+        return self
+
+    def _read_training(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
+        """What is known about the rows of X; sets the classes and the groups."""
+        from ._fit.samples import to_masses  # numba is needed only now
+
         y, self.classes_ = _inputs.read_target(y, len(X))
         weights = _inputs.read_weights(sample_weight, len(X))
         group, self.groups_ = self._read_groups(X, sensitive_features)
-        labels = [str(label) for label in self.classes_]
-        settings = self._settings()
-        class_weight = _inputs.read_class_weight(self.class_weight, self.classes_)
-        rng = check_random_state(self.random_state)
-
         # A row without weight is no row: it must not shape the bins or the groups either.
         rows = np.arange(len(X), dtype=np.int32) if weights is None else np.flatnonzero(weights > 0).astype(np.int32)
         if len(rows) < len(X):
@@ -269,99 +300,128 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             self._check_still_two(y, group)
             kept, group = np.unique(group, return_inverse=True)
             self.groups_ = self.groups_[kept]
-        n_groups = len(self.groups_)
-        cell = _inputs.cells(y, group, n_groups)
-        del y, group
+        return Rows(rows, _inputs.cells(y, group, len(self.groups_)), to_masses(weights))
 
-        train_at: Any = slice(None)
-        scored_at: Any = None
-        X_scored: Any = X
+    def _hold_out(self, X: Any, rows: Rows, validation: Any, rng: np.random.RandomState) -> HeldOut:
+        """The rows that θ is chosen on: those given, some of the training rows, or none but these."""
+        everything: Any = slice(None)
         if validation is not None:
-            X_scored, scored_cell, scored_weights = self._read_validation(validation)
-        elif self.validation_fraction is not None:
-            train_at, scored_at = _inputs.stratified_split(cell, self.validation_fraction, rng)
+            return HeldOut(*self._read_validation(validation), everything, True)
+        if self.validation_fraction is not None:
+            train_at, scored_at = _inputs.stratified_split(rows.cell, self.validation_fraction, rng)
+            return HeldOut(X, rows.at(scored_at), train_at, False)
+        return HeldOut(X, None, everything, False)
 
-        with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
-            train_weights = None if weights is None else weights[train_at]
-            train = Sample(cell[train_at], n_groups, train_weights, rows[train_at], team)
-            if validation is not None:
-                scored_rows = np.arange(len(X_scored), dtype=np.int32)
-                scored = Sample(scored_cell, n_groups, scored_weights, scored_rows, team)
-            elif scored_at is not None:
-                scored_weights = None if weights is None else weights[scored_at]
-                scored = Sample(cell[scored_at], n_groups, scored_weights, rows[scored_at], team)
-            else:
-                scored = train
-            _inputs.check_groups(train.totals, self.groups_, labels, settings.notion, "training data")
-            if scored is not train:
-                _inputs.check_groups(scored.totals, self.groups_, labels, settings.notion, "validation data")
+    def _samples(self, rows: Rows, held_out: HeldOut, notion: FairnessNotion, team: Team) -> tuple[Sample, Sample]:
+        """The rows to train on and those that θ is chosen on, checked for groups that a rate is not defined for."""
+        from ._fit.samples import Sample
 
-            if settings.threshold == "per_group":
-                columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
-                shares = np.bincount(cell % n_groups, weights=weights, minlength=n_groups)
-                self._group_source = GroupSource(self.groups_, shares / shares.sum(), columns)
-                if validation is not None:
-                    self._group_source = self._group_source.agreeing_with(X_scored, scored_cell % n_groups)
+        n_groups, labels = len(self.groups_), [str(label) for label in self.classes_]
+        train_rows = rows.at(held_out.train_at)
+        train = Sample(train_rows.cell, n_groups, train_rows.masses, train_rows.positions, team)
+        _inputs.check_groups(train.totals, self.groups_, labels, notion, "training data")
+        if held_out.rows is None:
+            return train, train
+        scored = Sample(held_out.rows.cell, n_groups, held_out.rows.masses, held_out.rows.positions, team)
+        _inputs.check_groups(scored.totals, self.groups_, labels, notion, "validation data")
+        return train, scored
 
-            learner: Any
-            if self.estimator is None:
-                sources = read_sources(X)
-                categorical = find_categorical(X, sources, self.categorical_features)
-                binner = Binner.fit(sources, rows[train_at], train_weights, self.max_bins, categorical, team)
-                scored_sources = sources if validation is None else read_sources(X_scored)
-                learner = self._stump_learner(binner, sources, train, scored_sources, scored, team, rng)
-                if self._group_source is not None:
-                    self._group_source = self._group_source.with_codes(binner, X, rows, cell % n_groups)
-            else:
-                if not has_fit_parameter(self.estimator, "sample_weight"):
-                    raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
-                learner = EstimatorLearner(self.estimator, self.classes_, X, train, X_scored, scored, rng)
-            del train, scored, cell, rows, weights, train_weights  # the learner keeps what it needs
+    def _find_group_source(self, X: Any, rows: Rows, held_out: HeldOut, sensitive_features: Any) -> GroupSource:
+        """Where prediction will find the group of a row."""
+        n_groups = len(self.groups_)
+        columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
+        shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
+        source = GroupSource(self.groups_, shares / shares.sum(), columns)
+        if held_out.is_given and held_out.rows is not None:
+            source = source.agreeing_with(held_out.X, held_out.rows.cell % n_groups)
+        return source
 
-            progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
-            learner.start(starting_weights(learner.train, class_weight))
-            boosted = boost(learner, settings, progress)
-            if progress is not None:
-                progress.close(boosted.theta, boosted.stopped)
+    def _train_on_codes(
+        self, X: Any, rows: Rows, held_out: HeldOut, train: Sample, scored: Sample, rng: np.random.RandomState
+    ) -> Any:
+        """The native weak learner, on columns turned into codes."""
+        from ._fit.loop import starting_factors
+        from ._fit.samples import code_sample
 
-        self._ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
+        sources = read_sources(X)
+        categorical = find_categorical(X, sources, self.categorical_features)
+        fitted_on = rows.at(held_out.train_at)
+        masses = fitted_on.masses.values_or_none
+        binner = Binner.fit(sources, fitted_on.positions, masses, self.max_bins, categorical, train.team)
+        if self._group_source is not None:
+            group = rows.cell % len(self.groups_)
+            self._group_source = self._group_source.with_codes(binner, X, rows.positions, group)
+        bundles = Bundles(binner)
+        coded = coded_scored = code_sample(bundles, sources, train)
+        if scored is not train:
+            scored_sources = read_sources(held_out.X) if held_out.is_given else sources
+            binner.check(scored_sources)
+            coded_scored = code_sample(bundles, scored_sources, scored)
+        start = starting_factors(train.totals, _inputs.read_class_weight(self.class_weight, self.classes_))
+        return self._stump_learner(bundles, sources, train, coded, coded_scored, start, rng)
+
+    def _stump_learner(
+        self,
+        bundles: Bundles,
+        sources: list[Source],
+        sample: Sample,
+        train: CodedSample,
+        scored: CodedSample,
+        start: Floats,
+        rng: np.random.RandomState,
+    ) -> Any:
+        """The native weak learner; SMOTEBoost has one of its own. ``sample`` is ``train`` before equal rows merged."""
+        from ._fit.learners.stump import StumpLearner
+
+        return StumpLearner(bundles, train, scored, start, self.criterion)
+
+    def _train_on_tables(
+        self, X: Any, held_out: HeldOut, train: Sample, scored: Sample, rng: np.random.RandomState
+    ) -> Any:
+        """Any classifier as weak learner, on the tables as they are."""
+        from ._fit.learners.estimator import EstimatorLearner
+        from ._fit.loop import starting_factors
+
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
+        start = starting_factors(train.totals, _inputs.read_class_weight(self.class_weight, self.classes_))
+        return EstimatorLearner(self.estimator, self.classes_, X, train, held_out.X, scored, start, rng)
+
+    def _boost(self, learner: Any, settings: Settings) -> Boosted:
+        from ._fit import loop
+
+        progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
+        boosted = loop.boost(learner, settings, progress)
+        if progress is not None:
+            progress.close(boosted.theta, boosted.stopped)
+        return boosted
+
+    def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str]) -> None:
+        """What remains of training."""
+        from ._fit.history import history
+
+        self._ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
         self.theta_ = boosted.theta
         self.threshold_ = boosted.rounds[boosted.theta - 1].threshold
         if self._group_source is not None:
             self._group_thresholds = boosted.thresholds
         if settings.choose_theta:
-            scored = learner.scored
-            kept_cell = np.repeat(np.arange(2 * n_groups, dtype=np.min_scalar_type(2 * n_groups)), scored.sizes)
+            scored, n_cells = learner.scored, 2 * len(self.groups_)
+            cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), scored.sizes)
             margins = learner.scored_margins(self._ensemble)
-            self._scored = Scored(kept_cell, scored.sample_weight, n_groups, margins)
+            self._scored = Scored(cell, scored.sample_weight, len(self.groups_), margins)
         self.n_estimators_ = len(boosted.rounds)
         self.history_ = history(
             boosted,
             settings,
             [_inputs.group_name(g) for g in self.groups_],
-            labels,
-            column_names(X) if self.estimator is None else None,
+            [str(label) for label in self.classes_],
+            columns if self.estimator is None else None,
             learner.scored is not learner.train,
         )
-        return self
-
-    def _stump_learner(
-        self,
-        binner: Binner,
-        sources: list[Source],
-        train: Sample,
-        scored_sources: list[Source],
-        scored: Sample,
-        team: Team,
-        rng: np.random.RandomState,
-    ) -> StumpLearner:
-        """The native weak learner; SMOTEBoost has one of its own."""
-        from ._learners import StumpLearner
-
-        return StumpLearner(binner, sources, train, scored_sources, scored, self.criterion, team)
 
     def _settings(self) -> Settings:
-        from ._boosting import Settings
+        from ._fit.loop import Settings
 
         return Settings(
             notion=get_notion(self.notion),
@@ -414,7 +474,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             name = _inputs.group_name(self.groups_[group[0]])
             raise ValueError(f"only one group has rows of positive sample_weight, {name!r}: two are needed")
 
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[Any], Floats | None]:
+    def _read_validation(self, validation: Any) -> tuple[Any, Rows]:
+        from ._fit.samples import to_masses
+
         if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
@@ -425,7 +487,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         X = self._read_table(X, reset=False)
         codes, _ = _inputs.read_target(y, len(X), self.classes_)
         group, _ = self._read_groups(X, sensitive, self.groups_)
-        return X, _inputs.cells(codes, group, len(self.groups_)), _inputs.read_weights(weights, len(X))
+        positions = np.arange(len(X), dtype=np.int32)
+        masses = to_masses(_inputs.read_weights(weights, len(X)))
+        return X, Rows(positions, _inputs.cells(codes, group, len(self.groups_)), masses)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,10 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._binning import Codes, Column
 from ._codes import N_CODES
+from ._engine.threads import Team
 from ._inputs import group_name, read_groups, read_weights
 from ._shapes import ShapeFunction, read_shape
 from ._sources import read_sources
-from ._threads import Team
 from ._thresholds import first_minimum
 from .estimators import AdaFairClassifier
 

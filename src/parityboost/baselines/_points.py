@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from .._binning import Binner, Codes
 from .._codes import MISSING
+from .._engine.threads import Team
 from .._sources import Source
-from .._threads import Team
 
 Floats = NDArray[np.float64]
 

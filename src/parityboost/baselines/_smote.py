@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from .. import _kernels
 from .._binning import Binner, Codes, Floats
+from .._bundles import Bundles
 from .._codes import X_BINNED_DTYPE
-from .._learners import StumpHypothesis, StumpLearner
-from .._samples import Sample
+from .._ensemble import Stump, StumpEnsemble
+from .._fit.learners.stump import Histograms, StumpSearch, TrainedStump, boost_wrong, scored_leaves, staged_margins
+from .._fit.samples import CodedSample, Leaves
+from .._fit.weights import RowWeights
 from .._sources import NumberSource, Source
-from .._threads import Team
 from ._points import Points, read_points
 
 # A learner's weight is zero if its error is this close to one half.
@@ -52,7 +55,7 @@ class Smote:
         binner: Binner,
         sources: list[Source],
         rows: NDArray[Any],
-        weights: Floats | None,
+        weights: NDArray[Any] | None,
         k_neighbors: int,
     ) -> None:
         self.binner = binner
@@ -100,156 +103,138 @@ def _majority(codes: Codes, neighbours: NDArray[np.intp]) -> Codes:
     return majority
 
 
-class SmoteLearner(StumpLearner):
+class SmoteLearner:
     """The native stump, trained on the real rows and on synthetic ones that each round adds.
 
-    What SMOTE draws does not depend on the boosting, so the points of all rounds are drawn and encoded at once. The
-    histograms hold the real rows and, where they are kept, the synthetic rows so far.
+    What SMOTE draws does not depend on the boosting, so the points of all rounds are drawn and encoded at once. Where
+    they are kept, they are further blocks of rows behind the real ones, of which one joins in each round.
 
     Parameters
     ----------
-    binner, sources, train, scored_sources, scored, criterion, team :
-        As in :class:`StumpLearner`.
-    smote : Smote
-        Draws instances of the minority class.
+    bundles, train, scored, start, criterion :
+        As in :class:`parityboost._fit.learners.stump.StumpLearner`.
+    synthetic : ndarray of shape (n_columns, n_rounds * n_synthetic)
+        Codes of the synthetic rows of all rounds.
     minority : int
         0 or 1, the class they are of.
     n_synthetic : int
         Number of them per round.
-    n_rounds : int
-        Largest number of rounds.
+    n_real : int
+        Number of training rows, before equal ones were merged.
     keep : bool
         Whether they stay for the later rounds.
-    rng : RandomState
-        For the draws.
     """
 
     def __init__(
         self,
-        binner: Binner,
-        sources: list[Source],
-        train: Sample,
-        scored_sources: list[Source],
-        scored: Sample,
+        bundles: Bundles,
+        train: CodedSample,
+        scored: CodedSample,
+        start: Floats,
         criterion: str,
-        team: Team,
         *,
-        smote: Smote,
+        synthetic: Codes,
         minority: int,
         n_synthetic: int,
-        n_rounds: int,
+        n_real: int,
         keep: bool,
-        rng: np.random.RandomState,
     ) -> None:
-        super().__init__(binner, sources, train, scored_sources, scored, criterion, team)
-        n_points = n_synthetic * n_rounds
-        self._keep = keep
+        self.train, self.scored = train.sample, scored.sample
+        self._scored_codes = scored.codes
+        self._search = StumpSearch(bundles, train, criterion)
+        self._synthetic = bundles.join(synthetic)
+        self._minority = minority
         self._n_synthetic = n_synthetic
-        self._n_real = len(train)  # before equal rows were merged
-        self._n_drawn = 0
-        self.minority = minority
-        self.synthetic_codes = smote.encode(smote.draw(n_points, rng).points)
-        self._synthetic_joint = self._bundles.join(self.synthetic_codes)
-        # Relative to the class's scale, as those of the real rows.
-        self.synthetic_weights = np.zeros(n_points)
-        # The synthetic rows so far as a block of their own, the way the kernels want it, and what they gained.
-        self._block = np.array([[minority * train.n_groups, 0, 0]])
-        self._synthetic_rows = np.zeros(n_points, dtype=np.uint32)
-        self._synthetic_gains = np.zeros(n_points)
-        self._n_gained = np.zeros(1, dtype=np.int64)
-        self._synthetic_sum = np.zeros((1, 2))
+        self._n_real = n_real
+        self._n_rounds = synthetic.shape[1] // n_synthetic
+        self._keep = keep
+        self._round = 0  # which instances the coming fit sees
+        blocks, mass, codes = self.train.blocks, self.train.masses.values, train.codes
+        n_joined = len(blocks)
+        if keep:
+            codes = np.concatenate([codes, self._synthetic], axis=1)
+            mass = np.append(mass, np.ones(synthetic.shape[1], dtype=np.int64)) if len(mass) else mass
+            first = len(self.train) + n_synthetic * np.arange(self._n_rounds)
+            cell = np.full(self._n_rounds, minority * self.train.n_groups)
+            blocks = np.concatenate([blocks, np.column_stack([cell, first, first + n_synthetic])])
+        self._weights = RowWeights(blocks, mass, start, self.train.team, n_joined)
+        self._n_joined = 0
+        self._histograms = Histograms(codes, self.train.n_groups, self.train.team)
 
-    def fit(self) -> StumpHypothesis:
-        while self._n_drawn < len(self.synthetic_weights):
-            self._hypothesis = self._fit_round()
-            if self._keep or abs(self._hypothesis.error - 0.5) > AT_CHANCE:
-                return self._hypothesis
-            # Its weight is zero and so no other changes: on to the next round with new instances.
-        self._hypothesis.error = 0.5  # all rounds are used up
-        return self._hypothesis
-
-    def _fit_round(self) -> StumpHypothesis:
-        first, last = self._n_drawn, self._n_drawn + self._n_synthetic
-        self._n_drawn = last
-        # Each weighs as much as a training instance does on average, 1/n under a D that sums to one.
-        weight = self.total / (self._n_real + (first if self._keep else 0))
-        return self._fit_keeping(first, last, weight) if self._keep else self._fit_once(first, last, weight)
-
-    def _fit_keeping(self, first: int, last: int, weight: float) -> StumpHypothesis:
-        """New synthetic rows become rows like any other: they count in the error and are reweighted."""
-        new = slice(int(self._n_gained[0]), int(self._n_gained[0]) + last - first)  # behind those that gained
-        self._synthetic_rows[new] = np.arange(first, last)
-        relative = weight / self.scale[self.minority]
-        self._synthetic_gains[new] = self.synthetic_weights[first:last] = relative
-        self._n_gained[0] = new.stop
-        self._block[0, 2] = last
-        self._add(self._synthetic_joint, self._synthetic_rows, self._synthetic_gains, self._n_gained, self._block)
-        self._n_gained[0] = 0
-        self._synthetic_sum[0, 0] += relative * (last - first)
-        self.total = self._sum()
-        return super().fit()
-
-    def _fit_once(self, first: int, last: int, weight: float) -> StumpHypothesis:
-        """Synthetic rows are there for the choice of the stump only; its error is that on the real rows."""
-        self._add(self.codes, self._rows, self._gains, self._n_rows, self.train.blocks)
-        self._n_rows[:] = 0  # nothing left for the parent to add
-        real, total = self._histograms.copy(), self.total
-        rows = np.arange(last - first, dtype=np.uint32)
-        weights = np.full(last - first, weight / self.scale[self.minority])
-        block, n_rows = np.array([[self._block[0, 0], 0, last - first]]), np.array([last - first])
-        self._add(np.ascontiguousarray(self._synthetic_joint[:, first:last]), rows, weights, n_rows, block)
-        self.total += weight * (last - first)
-        hypothesis = super().fit()
-        self._histograms[:], self.total = real, total
-        stump, left = hypothesis.stump, hypothesis.left.astype(bool)
-        says_positive = np.where(left, stump.left_vote, stump.right_vote) > 0
-        negative, positive = real[self.bundle_of(stump.feature)].sum(axis=1) * self.scale[:, None]
-        error = float(negative[says_positive].sum() + positive[~says_positive].sum()) / total
-        if error > 0.5:
-            # The published algorithm does not stop here: log(1/β) is negative, which is a vote for the other class.
-            stump = stump._replace(
-                left_vote=-stump.left_vote,
-                right_vote=-stump.right_vote,
-                left_confidence=1.0 - stump.left_confidence,
-                right_confidence=1.0 - stump.right_confidence,
-            )
-            error = 1.0 - error
-        return StumpHypothesis(self, stump, error, hypothesis.left)
-
-    def _add(self, codes: Codes, rows: Any, gains: Floats, n_rows: Any, blocks: Any) -> None:
-        self._team.run(
-            lambda first, last: _kernels.add_to_histograms(
-                codes, rows, gains, n_rows, blocks, self.train.n_groups, first, last, self._histograms
-            ),
-            len(codes),
-            codes.shape[1],
-        )
-
-    def _change_rows(self, column: Codes, left: NDArray[np.uint8], changes: Floats) -> None:
-        super()._change_rows(column, left, changes)
+    def fit(self) -> TrainedStump:
+        """The stump for the coming round; rounds whose stump is at chance have no weight and are passed over."""
         if self._keep:
-            _kernels.change_weights(
-                self._synthetic_joint[self.bundle_of(self._hypothesis.stump.feature)],
-                left,
-                changes,
-                self.synthetic_weights,
-                self._block,
-                0,
-                1,
-                self._synthetic_rows,
-                self._synthetic_gains,
-                self._n_gained,
-                self._synthetic_sum,
-            )
+            return self._fit_keeping()
+        while self._round < self._n_rounds:
+            trained = self._fit_once(self._round)
+            if abs(trained.error - 0.5) > AT_CHANCE:
+                return trained
+            self._round += 1
+        return replace(self._fit_once(self._n_rounds - 1), error=0.5)  # all rounds are used up
 
-    def _sum(self) -> float:
-        return super()._sum() + float(self.scale[self.minority] * self._synthetic_sum[0, 0])
+    def _fit_keeping(self) -> TrainedStump:
+        """New synthetic rows become rows like any other: they count in the error and are reweighted."""
+        weights = self._weights
+        if self._n_joined == self._round:
+            # Each weighs as much as a training instance does on average, 1/n under a D that sums to one.
+            weights.join(weights.total / (self._n_real + self._round * self._n_synthetic))
+            self._n_joined += 1
+        self._histograms.update(weights.changes, weights.blocks)
+        return self._search.best(self._histograms, weights.units, weights.total)
 
-    def _fold(self, factors: Floats) -> None:
-        n_drawn = int(self._block[0, 2])
-        self.synthetic_weights *= factors[self.minority]
-        self._synthetic_rows[:n_drawn] = np.arange(n_drawn)
-        self._synthetic_gains[:n_drawn] = self.synthetic_weights[:n_drawn]
-        self._n_gained[0] = n_drawn
-        self._synthetic_sum[0, 0] = self.synthetic_weights[:n_drawn].sum()
-        super()._fold(factors)
+    def _fit_once(self, j: int) -> TrainedStump:
+        """Synthetic rows are there for the choice of the stump only; its error is that on the real rows."""
+        weights, n, y = self._weights, self._n_synthetic, self._minority
+        weights.make_room(y, weights.total / self._n_real * n)
+        self._histograms.update(weights.changes, weights.blocks)
+        new = np.ascontiguousarray(self._synthetic[:, j * n : (j + 1) * n])
+        both = Histograms(new, self.train.n_groups, self.train.team)
+        both.values[:] = self._histograms.values
+        unit = float(weights.units[y])
+        each = max(round(weights.total / self._n_real / unit), 1)
+        block = np.array([[y * self.train.n_groups, 0, n]])
+        both.add(np.arange(n, dtype=np.uint32), np.full(n, each), np.array([n]), block)
+        trained = self._search.best(both, weights.units, weights.total + each * n * unit)
+        column = self._histograms.codes[self._search.bundles.bundle_of[trained.model.feature]]
+        trained = replace(trained, leaves=trained.leaves._replace(column=column))
+        return self._turned_around_if_worse_than_chance(trained)
+
+    def _turned_around_if_worse_than_chance(self, trained: TrainedStump) -> TrainedStump:
+        """With its error on the real rows. The published algorithm does not stop where that is above one half:
+        log(1/β) is negative, which is a vote for the other class.
+        """
+        stump, votes = trained.model, trained.votes
+        bundle = int(self._search.bundles.bundle_of[stump.feature])
+        negative, positive = self._histograms.per_code(bundle)
+        says_positive = votes[trained.leaves.leaf_of_code] > 0
+        units = self._weights.units.tolist()
+        wrong = int(negative[says_positive].sum()) * units[0] + int(positive[~says_positive].sum()) * units[1]
+        error = wrong / self._weights.total
+        if error <= 0.5:
+            return replace(trained, error=error)
+        stump = stump._replace(
+            left_vote=-stump.left_vote,
+            right_vote=-stump.right_vote,
+            left_confidence=1.0 - stump.left_confidence,
+            right_confidence=1.0 - stump.right_confidence,
+        )
+        return replace(trained, model=stump, error=1.0 - error, votes=-votes, confidences=1.0 - trained.confidences)
+
+    def scored_leaves(self, trained: TrainedStump) -> Leaves:
+        return scored_leaves(self._search.bundles, self._scored_codes, trained)
+
+    def wrong_weight(self, trained: TrainedStump) -> Floats:
+        return self._weights.wrong(trained.leaves, trained.votes)
+
+    def reweight(self, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
+        self._round += 1
+        return boost_wrong(self._weights, trained, costs, alpha, confidence)
+
+    def distribution(self) -> Floats:
+        return self._weights.distribution()[: len(self.train)]
+
+    def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
+        return StumpEnsemble(self._search.bundles.binner, models, alphas)
+
+    def scored_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
+        return staged_margins(self._search.bundles, self._scored_codes, ensemble)

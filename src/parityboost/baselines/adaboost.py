@@ -8,7 +8,7 @@ from ..estimators import AdaFairClassifier
 from ..notions import NoNotion
 
 if TYPE_CHECKING:
-    from .._boosting import Settings
+    from .._fit.loop import Settings
 
 
 class AdaBoostClassifier(AdaFairClassifier):
@@ -67,6 +67,6 @@ class AdaBoostClassifier(AdaFairClassifier):
         self.random_state = random_state
 
     def _settings(self) -> Settings:
-        from .._boosting import Settings
+        from .._fit.loop import Settings
 
         return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)

@@ -17,9 +17,10 @@ from threadpoolctl import threadpool_limits
 
 from .. import _inputs, _rates
 from .._binning import Binner, Codes
+from .._bundles import Bundles
 from .._codes import MAX_BINS
+from .._engine.threads import Team
 from .._sources import Source, find_categorical, read_sources
-from .._threads import Team
 from .._thresholds import first_minimum
 from ..notions import NoNotion
 from ._base import Data
@@ -156,9 +157,9 @@ class FAEClassifier(Boundaries):
         self
         """
         # numba is imported by these; not before it is needed.
-        from .._boosting import Settings, boost, starting_weights
-        from .._learners import StumpLearner
-        from .._samples import Sample
+        from .._fit.learners.stump import StumpLearner
+        from .._fit.loop import Settings, boost, starting_factors
+        from .._fit.samples import Sample, code_sample, to_masses
 
         data = self._read_fit(X, y, sensitive_features, sample_weight)
         cell = _inputs.cells(data.y, data.group, 2)
@@ -167,9 +168,11 @@ class FAEClassifier(Boundaries):
         rng = check_random_state(self.random_state)
         sources = read_sources(data.X)
         categorical = find_categorical(data.X, sources, self.categorical_features)
+        masses = to_masses(data.weights)
         with Team(effective_n_jobs(self.n_jobs)) as team:
-            binner = Binner.fit(sources, slice(None), data.weights, self.max_bins, categorical, team)
+            binner = Binner.fit(sources, slice(None), masses.values_or_none, self.max_bins, categorical, team)
             codes = binner.encode(sources, slice(None), team)
+        bundles = Bundles(binner)
         self.n_bags_ = number_of_bags(sizes) if self.n_bags is None else self.n_bags
         bags = draw_bags(cell, self._clusters(binner, sources, cell, rng), self.n_bags_, rng)
         settings = Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
@@ -177,11 +180,11 @@ class FAEClassifier(Boundaries):
         def train(rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
             """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""
             with Team(1) as team:
-                bag = Sample(data.y[rows], 1, None if data.weights is None else data.weights[rows], rows, team)
-                learner = StumpLearner(binner, sources, bag, sources, bag, self.criterion, team)
-                learner.start(starting_weights(learner.train, None))
+                bag = code_sample(bundles, sources, Sample(data.y[rows], 1, masses.at(rows), rows, team))
+                start = starting_factors(bag.sample.totals, None)
+                learner = StumpLearner(bundles, bag, bag, start, self.criterion)
                 boosted = boost(learner, settings)
-            ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
+            ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
             tables = ensemble.tables(boosted.theta)
             return tables, _votes(codes, tables)
 
@@ -245,7 +248,7 @@ class FAEClassifier(Boundaries):
 
 def _votes(codes: Codes, tables: Floats) -> Floats:
     """What an AdaBoost's ``predict_proba`` says, from its table per column."""
-    from .._kernels import add_steps
+    from .._engine.kernels.lookup import add_steps
 
     margin = np.zeros(codes.shape[1])
     for column, table in zip(codes, tables, strict=True):

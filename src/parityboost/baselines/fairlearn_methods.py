@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._binning import Binner
 from .._codes import MAX_BINS, MISSING
+from .._engine.threads import Team
 from .._sources import NumberSource, find_categorical, read_sources
-from .._threads import Team
 from ..notions import get_notion
 from ._base import Baseline, Data, DecidesByGroup
 

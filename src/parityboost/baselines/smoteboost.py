@@ -12,12 +12,12 @@ from ..estimators import AdaFairClassifier
 from ..notions import NoNotion
 
 if TYPE_CHECKING:
-    from .._binning import Binner
-    from .._boosting import Settings
-    from .._learners import StumpLearner
-    from .._samples import Sample
+    from .._binning import Floats
+    from .._bundles import Bundles
+    from .._fit.loop import Settings
+    from .._fit.samples import CodedSample, Sample
     from .._sources import Source
-    from .._threads import Team
+    from ._smote import SmoteLearner
 
 
 class SMOTEBoostClassifier(AdaFairClassifier):
@@ -122,46 +122,44 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         self.random_state = random_state
 
     def _settings(self) -> Settings:
-        from .._boosting import Settings
+        from .._fit.loop import Settings
 
         return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
 
     def _stump_learner(
         self,
-        binner: Binner,
+        bundles: Bundles,
         sources: list[Source],
-        train: Sample,
-        scored_sources: list[Source],
-        scored: Sample,
-        team: Team,
+        sample: Sample,
+        train: CodedSample,
+        scored: CodedSample,
+        start: Floats,
         rng: np.random.RandomState,
-    ) -> StumpLearner:
+    ) -> SmoteLearner:
         from ._smote import Smote, SmoteLearner
 
-        per_class = train.totals.sum(axis=0)
+        per_class = sample.totals.sum(axis=0)
         minority = int(per_class[1] <= per_class[0])
         self.minority_class_ = self.classes_.tolist()[minority]
-        theirs = np.flatnonzero(train.y == minority)
-        theirs = theirs[np.argsort(train.rows[theirs])]  # in the order of X: what is drawn depends on no group
+        theirs = np.flatnonzero(sample.y == minority)
+        theirs = theirs[np.argsort(sample.rows[theirs])]  # in the order of X: what is drawn depends on no group
         if len(theirs) < 2:
             raise ValueError(
                 f"SMOTE needs two instances of the rarer class to draw others between them: class "
                 f"{self.minority_class_!r} has only one"
             )
-        weights = train.sample_weight[theirs] if len(train.sample_weight) else None
-        smote = Smote(binner, sources, train.rows[theirs], weights, self.k_neighbors)
+        mass = sample.masses.values[theirs] if len(sample.masses.values) else None
+        smote = Smote(bundles.binner, sources, sample.rows[theirs], mass, self.k_neighbors)
+        drawn = smote.draw(self.n_synthetic * self.n_estimators, rng)
         return SmoteLearner(
-            binner,
-            sources,
+            bundles,
             train,
-            scored_sources,
             scored,
+            start,
             self.criterion,
-            team,
-            smote=smote,
+            synthetic=smote.encode(drawn.points),
             minority=minority,
             n_synthetic=self.n_synthetic,
-            n_rounds=self.n_estimators,
+            n_real=len(sample),
             keep=self.keep_synthetic,
-            rng=rng,
         )

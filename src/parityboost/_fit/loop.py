@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from ._ensemble import on_grid
-from ._learners import Learner
-from ._rates import balanced_error_rate, error_rate
-from ._samples import Sample
-from ._thresholds import SAME_OBJECTIVE, best_group_thresholds, best_threshold, candidates, first_minimum
-from .notions import FairnessNotion
+from .._ensemble import on_grid
+from .._thresholds import SAME_OBJECTIVE, best_group_thresholds, best_threshold, candidates, first_minimum
+from ..notions import FairnessNotion
+from .learners.base import Learner
+from .samples import Sample
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +45,7 @@ class Settings:
 class Round(NamedTuple):
     """What one round of boosting leaves behind."""
 
-    hypothesis: Any
+    model: Any  # what remains of the weak learner h_j
     alpha: float
     error: float  # of h_j under D^j
     z: float  # normalisation factor Z_j, Eq. (15)
@@ -96,29 +94,27 @@ def boost(
         if alpha <= 0.0:
             stopped = "termination"
             break
-        column = h.column(scored=False)
-        left, right_vote, left_vote = h.left, h.right_vote, h.left_vote
-        train.advance(column, left, alpha * right_vote, alpha * left_vote, threshold, not settings.cumulative)
+        train.move_margins(h.leaves, alpha * h.votes, threshold, not settings.cumulative)
         counts = train.ensemble_counts() if settings.cumulative else train.learner_counts()
         u = notion.costs(counts, settings.epsilon)
         if settings.learner_weight == "cost":
             # Eq. (22) needs C, which needs H_{1:j}, which needs α: the α so far was provisional.
-            wrong = float(((1.0 + u) * h.wrong_weight()).sum())
+            wrong = float(((1.0 + u) * learner.wrong_weight(h)).sum())
             final = learner_weight(1.0 - h.error, wrong)
             if final <= 0.0:  # Eq. (23) does not hold
                 stopped = "termination"
                 break
-            train.advance(column, left, (final - alpha) * right_vote, (final - alpha) * left_vote, threshold)
+            train.move_margins(h.leaves, (final - alpha) * h.votes, threshold)
             alpha = final
         if scored is not train:
-            scored.advance(h.column(scored=True), left, alpha * right_vote, alpha * left_vote, threshold)
+            scored.move_margins(learner.scored_leaves(h), alpha * h.votes, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
-        growth = h.reweight(1.0 + u, alpha, settings.update == "confidence")
+        growth = learner.reweight(h, 1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth
 
         scored_counts, threshold_j = choose_threshold(scored, settings)
         train_counts = train.threshold_counts()
-        rounds.append(Round(h, alpha, h.error, z, counts, u, train_counts, scored_counts, threshold_j))
+        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train_counts, scored_counts, threshold_j))
         if watch_objective:
             objective = float(notion.objective(scored_counts, settings.c))
             if objective < best - SAME_OBJECTIVE:
@@ -162,64 +158,18 @@ def choose_threshold(scored: Sample, settings: Settings) -> tuple[Floats, float 
     return counts, threshold
 
 
-def starting_weights(train: Sample, class_weight: str | Floats | None) -> Floats:
-    """D¹ in the order of ``train``: the sample weights, with equal mass per class or per (class, group) cell, or scaled
-    by a factor for each of the two classes.
+def starting_factors(totals: Floats, class_weight: str | Floats | None) -> Floats:
+    """What D¹ multiplies the sample weights of each cell by.
+
+    That is equal mass per class or per (class, group) cell, or a given factor for each of the two classes.
+    ``totals[group, class]`` is the sample weight of each cell.
     """
-    weights = train.sample_weight.copy() if len(train.sample_weight) else np.ones(len(train))
     if class_weight is None:
-        factors = np.ones((train.n_groups, 2))
+        factors = np.ones_like(totals)
     elif isinstance(class_weight, np.ndarray):
-        factors = np.broadcast_to(class_weight, (train.n_groups, 2))
+        factors = np.broadcast_to(class_weight, totals.shape)
     elif class_weight == "balanced":
-        factors = np.broadcast_to(1.0 / train.totals.sum(axis=0), (train.n_groups, 2))
-    else:
-        with np.errstate(divide="ignore"):  # an empty cell has no rows that would read its factor
-            factors = 1.0 / train.totals
-    for cell, first, last in train.blocks:
-        weights[first:last] *= factors[cell % train.n_groups, cell // train.n_groups]
-    weights /= weights.sum()
-    return weights
-
-
-def history(
-    boosted: Boosted,
-    settings: Settings,
-    groups: list[str],
-    labels: list[str],
-    columns: list[str] | None,
-    has_validation: bool,
-) -> pd.DataFrame:
-    """One row per round: everything that the paper draws over the rounds."""
-    rounds = boosted.rounds
-    notion = settings.notion
-    z = np.array([r.z for r in rounds])
-    table: dict[str, Any] = {"alpha": boosted.alphas, "error": [r.error for r in rounds]}
-    if columns is not None:
-        table["feature"] = [columns[r.hypothesis.stump.feature] for r in rounds]
-    cost_counts = np.array([r.cost_counts for r in rounds])
-    for name, delta in notion.deltas(cost_counts).items():
-        table[f"delta_{name}"] = delta
-    costs = np.array([r.costs for r in rounds])
-    boosted_classes = sorted({label for gap in notion.gaps for label in gap.boosts})
-    for k, group in enumerate(groups):
-        for label in boosted_classes:
-            table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
-    table["Z"] = z
-    # The bound holds for ±1 votes, i.e. for the discrete update (Eq. 20 with γ = 1, as every C ≥ 1).
-    table["bound"] = np.cumprod(z) if settings.update == "discrete" else np.full(len(z), np.nan)
-    scored_counts = np.array([r.scored_counts for r in rounds])
-    if has_validation:
-        measured = {"train": np.array([r.train_counts for r in rounds]), "validation": scored_counts}
-    else:
-        measured = {"train": scored_counts}
-    for prefix, counts in measured.items():
-        table[f"{prefix}_er"] = error_rate(counts)
-        table[f"{prefix}_ber"] = balanced_error_rate(counts)
-        table[f"{prefix}_violation"] = notion.violation(counts)
-        table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
-    if boosted.thresholds.ndim == 1:
-        table["threshold"] = boosted.thresholds
-    else:
-        table |= {f"threshold[{group}]": boosted.thresholds[:, k] for k, group in enumerate(groups)}
-    return pd.DataFrame(table, index=pd.RangeIndex(1, len(rounds) + 1, name="round"))
+        factors = np.broadcast_to(1.0 / totals.sum(axis=0), totals.shape)
+    else:  # an empty cell has no rows that would read its factor
+        factors = 1.0 / np.where(totals > 0.0, totals, 1.0)
+    return factors.T.ravel()

@@ -1,0 +1,252 @@
+"""A round's passes over the rows: margins and counts, and the new weights.
+
+A learner puts every row into a leaf: ``leaf_of_code[column[row]]``. What a leaf does is told per leaf (``steps[leaf]``)
+or per cell and leaf (``factors[cell, leaf]``), so that no pass knows what the learner looks like.
+
+``mass[row]`` is a row's sample weight as an integer; an empty array means one each. ``weights[row]`` is the float that
+its factors have multiplied up to. What is *summed* is the integer ``mass · max(1, round(weight))``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .compiling import Array, compiled
+
+# What ``move_margins`` counts: the columns of ``positives``.
+ABOVE_ZERO, ABOVE_THRESHOLD, BY_LEARNER = 0, 1, 2
+
+
+@compiled
+def move_margins(
+    column: Array,
+    leaf_of_code: Array,
+    steps: Array,
+    threshold: float,
+    learner_too: bool,
+    margin: Array,
+    mass: Array,
+    blocks: Array,
+    first: int,
+    last: int,
+    positives: Array,
+) -> None:
+    """Add α·h to the margins, ``steps[leaf]`` to each, and count the positive predictions.
+
+    For the blocks first ≤ b < last, ``positives[b]`` = mass of the rows with margin > 0, with margin > threshold, and,
+    if ``learner_too``, with h = +1.
+    """
+    weighted = mass.shape[0] > 0
+    step_of = np.empty(256)
+    for code in range(leaf_of_code.shape[0]):
+        step_of[code] = steps[leaf_of_code[code]]
+    for b in range(first, last):
+        start, stop = blocks[b, 1], blocks[b, 2]
+        above_zero, above_threshold, by_learner = 0, 0, 0
+        if weighted:
+            for i in range(start, stop):
+                step = step_of[column[i]]
+                margin[i] += step
+                above_zero += mass[i] if margin[i] > 0.0 else 0
+                above_threshold += mass[i] if margin[i] > threshold else 0
+                by_learner += mass[i] if step > 0.0 else 0
+        elif threshold == 0.0 and not learner_too:
+            for i in range(start, stop):
+                moved = margin[i] + step_of[column[i]]
+                margin[i] = moved
+                above_zero += moved > 0.0
+            above_threshold = above_zero
+        else:
+            for i in range(start, stop):
+                step = step_of[column[i]]
+                margin[i] += step
+                above_zero += margin[i] > 0.0
+                above_threshold += margin[i] > threshold
+                by_learner += step > 0.0
+        positives[b, ABOVE_ZERO], positives[b, ABOVE_THRESHOLD] = above_zero, above_threshold
+        positives[b, BY_LEARNER] = by_learner
+
+
+@compiled
+def sum_per_cell(blocks: Array, per_block: Array, sums: Array) -> None:
+    """``sums[cell]`` = sum of ``per_block[b]`` over the blocks of the cell."""
+    sums[:] = 0
+    for b in range(blocks.shape[0]):
+        sums[blocks[b, 0]] += per_block[b]
+
+
+@compiled
+def sum_per_class(blocks: Array, per_block: Array, n_groups: int, n_blocks: int, sums: Array) -> None:
+    """``sums[y]`` = sum of ``per_block[b]`` over the first ``n_blocks`` that are of the class."""
+    sums[:] = 0
+    for b in range(n_blocks):
+        sums[1 if blocks[b, 0] >= n_groups else 0] += per_block[b]
+
+
+@compiled
+def fill_counts(blocks: Array, positives: Array, kind: int, cell_mass: Array, unit: float, counts: Array) -> None:
+    """``counts[group, y_true, y_pred]`` from one kind of positive predictions per block and the mass of every cell.
+
+    Added up as integers and then turned into weights.
+    """
+    n_groups = counts.shape[0]
+    positive = np.zeros(2 * n_groups, dtype=np.int64)
+    for b in range(blocks.shape[0]):
+        positive[blocks[b, 0]] += positives[b, kind]
+    for cell in range(2 * n_groups):
+        of_group, y = counts[cell % n_groups], cell // n_groups
+        of_group[y, 0], of_group[y, 1] = (cell_mass[cell] - positive[cell]) * unit, positive[cell] * unit
+
+
+@compiled
+def relative_factors(
+    costs: Array,
+    boosts: Array,
+    votes: Array,
+    cell_mass: Array,
+    leaf_mass: Array,
+    scale: Array,
+    factors: Array,
+    largest: Array,
+) -> None:
+    """By how much the rows of each cell and leaf are multiplied, relative to what most rows of their class are.
+
+    Rows in a leaf that votes for the other class are multiplied by ``costs[group, y] * boosts[leaf]``, all others stay.
+    The most common factor of a class goes to ``scale[y]``; ``factors[cell, leaf]`` is relative to it, ``largest[y]``
+    the largest of the class. How common one is comes from ``cell_mass[cell]`` and ``leaf_mass[leaf, y]``, as if each
+    group was spread over the leaves as its class is: that decides how many rows are changed, not how.
+    """
+    n_groups, n_leaves = costs.shape[0], boosts.shape[0]
+    for y in range(2):
+        of_class = factors[y * n_groups : (y + 1) * n_groups]
+        for g in range(n_groups):
+            for leaf in range(n_leaves):
+                wrong = (votes[leaf] > 0) != (y == 1)
+                of_class[g, leaf] = costs[g, y] * boosts[leaf] if wrong else 1.0
+        common, most = 1.0, -1.0
+        for g in range(n_groups):
+            for leaf in range(n_leaves):
+                mass = 0.0
+                for other in range(n_groups):
+                    for other_leaf in range(n_leaves):
+                        if of_class[other, other_leaf] == of_class[g, leaf]:
+                            mass += float(cell_mass[y * n_groups + other]) * float(leaf_mass[other_leaf, y])
+                if mass > most:
+                    common, most = of_class[g, leaf], mass
+        scale[y] *= common
+        largest[y] = 1.0
+        for g in range(n_groups):
+            for leaf in range(n_leaves):
+                of_class[g, leaf] /= common
+                largest[y] = max(largest[y], of_class[g, leaf])
+
+
+@compiled
+def whole(weight: float) -> Any:
+    """The integer that stands for a weight; none is nothing."""
+    return max(np.int64(np.rint(weight)), np.int64(1))
+
+
+@compiled
+def change_weights(
+    column: Array,
+    leaf_of_code: Array,
+    factors: Array,
+    weights: Array,
+    mass: Array,
+    blocks: Array,
+    first: int,
+    last: int,
+    rows: Array,
+    gains: Array,
+    n_rows: Array,
+    sums: Array,
+) -> None:
+    """Multiply the weights by ``factors[cell, leaf]``, and list which rows' integers gained how much.
+
+    Where the factor is 1 nothing happens. Block b lists its ``n_rows[b]`` rows from position ``blocks[b, 1]`` on;
+    ``sums[b]`` is kept the sum of its integers.
+    """
+    weighted = mass.shape[0] > 0
+    factor_of, changes = np.empty(256), np.empty(256, dtype=np.uint8)
+    for b in range(first, last):
+        start, stop = blocks[b, 1], blocks[b, 2]
+        n_changing = 0
+        for leaf in range(factors.shape[1]):
+            n_changing += factors[blocks[b, 0], leaf] != 1.0
+        n_rows[b] = 0
+        if n_changing == 0:
+            continue
+        for code in range(leaf_of_code.shape[0]):
+            factor_of[code] = factors[blocks[b, 0], leaf_of_code[code]]
+            changes[code] = factor_of[code] != 1.0
+        # Every row is written down, but the place moves on only behind one that changes: no branch to mispredict.
+        n = start
+        for i in range(start, stop):
+            rows[n] = i
+            n += changes[column[i]]
+        gained = 0
+        for k in range(start, n):
+            i = rows[k]
+            before = weights[i]
+            after = before * factor_of[column[i]]
+            weights[i] = after
+            gain = whole(after) - whole(before)
+            if weighted:
+                gain *= mass[i]
+            gains[k] = gain
+            gained += gain
+        n_rows[b] = n - start
+        sums[b] += gained
+
+
+@compiled
+def list_everything(
+    weights: Array,
+    mass: Array,
+    blocks: Array,
+    first: int,
+    last: int,
+    rows: Array,
+    gains: Array,
+    n_rows: Array,
+    sums: Array,
+) -> None:
+    """List all rows of the blocks first ≤ b < last as if each had gained what it weighs; ``sums[b]`` is set anew."""
+    weighted = mass.shape[0] > 0
+    for b in range(first, last):
+        total = 0
+        for i in range(blocks[b, 1], blocks[b, 2]):
+            gain = whole(weights[i])
+            if weighted:
+                gain *= mass[i]
+            rows[i], gains[i] = i, gain
+            total += gain
+        n_rows[b] = blocks[b, 2] - blocks[b, 1]
+        sums[b] = total
+
+
+@compiled
+def sum_wrong(
+    column: Array,
+    leaf_of_code: Array,
+    wrong: Array,
+    weights: Array,
+    mass: Array,
+    blocks: Array,
+    first: int,
+    last: int,
+    sums: Array,
+) -> None:
+    """``sums[b]`` = sum of the integers of block b in a leaf that is wrong for their cell, ``wrong[cell, leaf]``."""
+    weighted = mass.shape[0] > 0
+    for b in range(first, last):
+        is_wrong = wrong[blocks[b, 0]]
+        total = 0
+        for i in range(blocks[b, 1], blocks[b, 2]):
+            if is_wrong[leaf_of_code[column[i]]]:
+                number = whole(weights[i])
+                total += number * mass[i] if weighted else number
+        sums[b] = total

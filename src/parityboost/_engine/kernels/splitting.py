@@ -1,0 +1,164 @@
+"""The best stump from the histograms.
+
+Histograms hold integers; ``units[y]`` is what one of them weighs in class y. Leaves are added up as integers and only
+then turned into floats, so that equal leaves weigh the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._codes import MISSING
+from .compiling import Array, compiled
+
+GINI, ERROR = 0, 1
+# Two scores this close (relative to the total weight) are equal: the first candidate wins, whatever the rounding.
+TIE = 1e-12
+# The leaves of a stump.
+RIGHT, LEFT = 0, 1
+
+
+@compiled
+def leaf_score(criterion: int, negative: float, positive: float) -> float:
+    """How pure a leaf is, weighted; larger is better.
+
+    Gini: the proxy that scikit-learn's trees maximise. Error: the weight that the leaf's majority gets right.
+    """
+    if criterion == ERROR:
+        return max(negative, positive)
+    if negative + positive > 0.0:
+        return (negative * negative + positive * positive) / (negative + positive)
+    return 0.0
+
+
+@compiled
+def split_score(
+    criterion: int, negative: int, positive: int, all_negative: int, all_positive: int, units: Array
+) -> float:
+    """The score of a split whose left leaf holds these sums, of all that there are."""
+    left: float = leaf_score(criterion, negative * units[0], positive * units[1])
+    right: float = leaf_score(criterion, (all_negative - negative) * units[0], (all_positive - positive) * units[1])
+    return left + right
+
+
+@compiled
+def best_splits(
+    histograms: Array,
+    units: Array,
+    bundle_of: Array,
+    code_of: Array,
+    n_joint: Array,
+    n_bins: Array,
+    categorical: Array,
+    has_missing: Array,
+    criterion: int,
+    first: int,
+    last: int,
+    scores: Array,
+    splits: Array,
+    missing_left: Array,
+) -> None:
+    """Best split of the features first ≤ f < last; ``scores[f]`` is -1 where a feature has none.
+
+    ``histograms[bundle, y, :, joint code]`` are of bundles, ``code_of[f, joint code]`` tells a feature's code.
+
+    A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes
+    left, all others right. Missing values (bin 0) try both sides, and separating them from all else is a split too.
+
+        bins      0 | 1  2  3  4                 0 | 1  2  3  4
+        numeric   ? | L  L  R  R   s = 2         ? | R  L  R  R   s = 2   categorical
+        numeric   R | L  L  L  L   s = n_bins    L | R  R  R  R   s = 0   categorical
+    """
+    hist = np.empty((256, 2), dtype=np.int64)
+    for f in range(first, last):
+        bundle = bundle_of[f]
+        bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
+        hist[: bins + 1] = 0
+        for joint in range(n_joint[bundle]):
+            hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
+            hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
+        all_negative, all_positive = 0, 0
+        for b in range(bins + 1):
+            all_negative += hist[b, 0]
+            all_positive += hist[b, 1]
+        total = all_negative * units[0] + all_positive * units[1]
+        tie = TIE * total
+        scores[f], splits[f], missing_left[f] = -1.0, 0, False
+
+        negative, positive = 0, 0  # the left leaf, missing values not counted
+        for s in range(1, bins + 1):
+            if is_categorical:
+                negative, positive = hist[s, 0], hist[s, 1]
+            else:
+                negative += hist[s, 0]
+                positive += hist[s, 1]
+            values_on_the_right = bins > 1 if is_categorical else s < bins
+            if not has_missing[f]:
+                if not values_on_the_right:
+                    continue
+                score = split_score(criterion, negative, positive, all_negative, all_positive, units)
+                if score > scores[f] + tie:
+                    scores[f], splits[f] = score, s
+                    # No row tells where missing belongs: it is not the category s, or goes to the heavier side.
+                    left = negative * units[0] + positive * units[1]
+                    missing_left[f] = not is_categorical and left >= 0.5 * total - tie
+                continue
+            for turn in range(2):
+                goes_left = (turn == 0) != is_categorical  # a missing value is first of all not the category s
+                if goes_left and not values_on_the_right:
+                    continue
+                left_negative = negative + hist[MISSING, 0] if goes_left else negative
+                left_positive = positive + hist[MISSING, 1] if goes_left else positive
+                score = split_score(criterion, left_negative, left_positive, all_negative, all_positive, units)
+                if score > scores[f] + tie:
+                    scores[f], splits[f], missing_left[f] = score, s, goes_left
+        if is_categorical and has_missing[f] and bins > 1:
+            score = split_score(criterion, hist[MISSING, 0], hist[MISSING, 1], all_negative, all_positive, units)
+            if score > scores[f] + tie:
+                scores[f], splits[f], missing_left[f] = score, 0, True
+
+
+@compiled
+def choose_stump(
+    histograms: Array,
+    mass_of: Array,
+    bundle_of: Array,
+    code_of: Array,
+    categorical: Array,
+    total: float,
+    scores: Array,
+    splits: Array,
+    missing_left: Array,
+    leaf_of_code: Array,
+    leaf_sums: Array,
+    leaf_mass: Array,
+) -> int:
+    """The feature with the best split, and its leaves.
+
+    ``leaf_of_code[joint code]`` is the leaf; ``leaf_sums[leaf, y]`` are the sums of its rows' integers and
+    ``leaf_mass[leaf, y]`` their sample weights (from ``mass_of[y, bundle, joint code]``). If nothing can be split,
+    everything is on the left.
+    """
+    best = 0
+    for f in range(1, scores.shape[0]):
+        if scores[f] > scores[best] + TIE * total:
+            best = f
+    leaf_sums[:] = 0
+    leaf_mass[:] = 0
+    bundle = bundle_of[best]
+    for joint in range(leaf_of_code.shape[0]):
+        code = code_of[best, joint]
+        if scores[best] < 0.0:
+            goes_left = True
+        elif code == MISSING:
+            goes_left = missing_left[best]
+        elif categorical[best]:
+            goes_left = code == splits[best]
+        else:
+            goes_left = code <= splits[best]
+        leaf = LEFT if goes_left else RIGHT
+        leaf_of_code[joint] = leaf
+        for y in range(2):
+            leaf_sums[leaf, y] += histograms[bundle, y, 0, joint] + histograms[bundle, y, 1, joint]
+            leaf_mass[leaf, y] += mass_of[y, bundle, joint]
+    return best

@@ -1,0 +1,54 @@
+"""The ``history_`` table: what every round of boosting leaves behind, as columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._rates import balanced_error_rate, error_rate
+from .loop import Boosted, Settings
+
+
+def history(
+    boosted: Boosted,
+    settings: Settings,
+    groups: list[str],
+    labels: list[str],
+    columns: list[str] | None,
+    has_validation: bool,
+) -> pd.DataFrame:
+    """One row per round: everything that the paper draws over the rounds."""
+    rounds = boosted.rounds
+    notion = settings.notion
+    z = np.array([r.z for r in rounds])
+    table: dict[str, Any] = {"alpha": boosted.alphas, "error": [r.error for r in rounds]}
+    if columns is not None:
+        table["feature"] = [columns[r.model.feature] for r in rounds]
+    cost_counts = np.array([r.cost_counts for r in rounds])
+    for name, delta in notion.deltas(cost_counts).items():
+        table[f"delta_{name}"] = delta
+    costs = np.array([r.costs for r in rounds])
+    boosted_classes = sorted({label for gap in notion.gaps for label in gap.boosts})
+    for k, group in enumerate(groups):
+        for label in boosted_classes:
+            table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
+    table["Z"] = z
+    # The bound holds for ±1 votes, i.e. for the discrete update (Eq. 20 with γ = 1, as every C ≥ 1).
+    table["bound"] = np.cumprod(z) if settings.update == "discrete" else np.full(len(z), np.nan)
+    scored_counts = np.array([r.scored_counts for r in rounds])
+    if has_validation:
+        measured = {"train": np.array([r.train_counts for r in rounds]), "validation": scored_counts}
+    else:
+        measured = {"train": scored_counts}
+    for prefix, counts in measured.items():
+        table[f"{prefix}_er"] = error_rate(counts)
+        table[f"{prefix}_ber"] = balanced_error_rate(counts)
+        table[f"{prefix}_violation"] = notion.violation(counts)
+        table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
+    if boosted.thresholds.ndim == 1:
+        table["threshold"] = boosted.thresholds
+    else:
+        table |= {f"threshold[{group}]": boosted.thresholds[:, k] for k, group in enumerate(groups)}
+    return pd.DataFrame(table, index=pd.RangeIndex(1, len(rounds) + 1, name="round"))

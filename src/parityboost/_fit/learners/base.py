@@ -1,0 +1,52 @@
+"""What the loop asks of a weak learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..samples import Leaves, Sample
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A weak learner h_j trained on D^j, as the round needs it; only ``model`` outlives the round."""
+
+    model: Any
+    error: float  # Σ D_i [h(x_i) ≠ y_i], D summing to one
+    leaves: Leaves  # of the training rows
+    votes: NDArray[np.int8]  # h in each leaf, -1 or +1
+
+
+class Learner(Protocol):
+    """Trains weak learners on weights that it keeps, and that change only when told so."""
+
+    train: Sample
+    scored: Sample  # the rows that θ is chosen on
+
+    def fit(self) -> Any:
+        """The weak learner for the current weights, a :class:`Trained`; asked again, the same."""
+
+    def scored_leaves(self, trained: Any) -> Leaves:
+        """The leaves of the rows that θ is chosen on."""
+
+    def wrong_weight(self, trained: Any) -> Floats:
+        """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
+
+    def reweight(self, trained: Any, costs: Floats, alpha: float, confidence: bool) -> float:
+        """Multiply misclassified rows by C·exp(2α·conf), Eq. (14) times exp(α); new sum of weights by the old one."""
+
+    def ensemble(self, models: list[Any], alphas: Floats) -> Any:
+        """What remains after training."""
+
+    def scored_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
+        """A function that goes through the margins of the ``scored`` rows again, without the rest of the learner."""
+
+    def distribution(self) -> Floats:
+        """D, in the order of the training sample."""

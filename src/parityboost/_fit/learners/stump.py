@@ -1,0 +1,235 @@
+"""The native weak learner: the best stump over all columns, from one weighted histogram per column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._binning import Codes
+from ..._bundles import Bundles
+from ..._codes import N_CODES
+from ..._engine.kernels import histogram, splitting
+from ..._engine.threads import Team
+from ..._ensemble import Stump, StumpEnsemble
+from ..samples import CodedSample, Leaves
+from ..weights import Changes, RowWeights
+from .base import Trained
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TrainedStump(Trained):
+    """A stump and what it found in its leaves."""
+
+    model: Stump
+    confidences: Floats  # share of a leaf's weight that belongs to the class it votes for
+    leaf_mass: Integers  # sample weight per [leaf, class]
+
+
+class Histograms:
+    """The weight of each class in each bin, in integers: ``values[bundle, class, even or odd place, joint code]``.
+
+    They are not made anew in each round: they are given what the rows gained that changed their weight.
+    """
+
+    def __init__(self, codes: Codes, n_groups: int, team: Team) -> None:
+        self.codes = codes
+        self.values = np.zeros((len(codes), 2, 2, N_CODES), dtype=np.int64)
+        self._n_groups = n_groups
+        self._team = team
+
+    def update(self, changes: Changes, blocks: Integers) -> None:
+        """Add what the rows gained, once."""
+        if changes.told:
+            return
+        for y in changes.renewed:
+            self.values[:, y] = 0
+        self.add(*changes.lists, blocks)
+        changes.tell()
+
+    def add(self, rows: NDArray[np.uint32], gains: Integers, n_rows: Integers, blocks: Integers) -> None:
+        """Add ``gains`` at the codes of ``rows``, which each block lists some of."""
+        self._team.run(
+            lambda first, last: histogram.add_to_histograms(
+                self.codes, rows, gains, n_rows, blocks, self._n_groups, first, last, self.values
+            ),
+            *self.codes.shape,
+        )
+
+    def per_code(self, bundle: int) -> Integers:
+        """``[class, joint code]`` of one bundle."""
+        per_code: Integers = self.values[bundle].sum(axis=1)
+        return per_code
+
+
+class StumpSearch:
+    """Finds the best stump for given histograms.
+
+    Parameters
+    ----------
+    bundles : Bundles
+        Which columns share a byte.
+    train : CodedSample
+        The training rows; they tell which columns have missing values.
+    criterion : {"gini", "error"}
+        What is optimised.
+    """
+
+    def __init__(self, bundles: Bundles, train: CodedSample, criterion: str) -> None:
+        self.bundles = bundles
+        self._has_missing = train.has_missing
+        self._n_bins, self._categorical = bundles.binner.n_bins, bundles.binner.categorical
+        self._criterion = splitting.ERROR if criterion == "error" else splitting.GINI
+        self._team = train.sample.team
+        n_features = len(self._n_bins)
+        self._scores = np.empty(n_features)
+        self._splits = np.empty(n_features, dtype=np.int64)
+        self._missing_left = np.empty(n_features, dtype=np.bool_)
+        self._mass_of = np.zeros((2, len(train.codes), N_CODES), dtype=np.int64)
+        self._team.run(
+            lambda first, last: histogram.sum_masses(
+                train.codes, train.sample.masses.values, train.sample.n_negative, first, last, self._mass_of
+            ),
+            *train.codes.shape,
+        )
+
+    def best(self, histograms: Histograms, units: Floats, total: float) -> TrainedStump:
+        """The stump with the purest leaves; ``units[class]`` is what an integer in the histograms weighs."""
+        bundles, values = self.bundles, histograms.values
+        self._team.run(
+            lambda first, last: splitting.best_splits(
+                values,
+                units,
+                bundles.bundle_of,
+                bundles.code_of,
+                bundles.sizes,
+                self._n_bins,
+                self._categorical,
+                self._has_missing,
+                self._criterion,
+                first,
+                last,
+                self._scores,
+                self._splits,
+                self._missing_left,
+            ),
+            len(self._scores),
+            4 * N_CODES,
+        )
+        leaf_of_code = np.empty(N_CODES, dtype=np.uint8)
+        leaf_sums, leaf_mass = np.empty((2, 2), dtype=np.int64), np.empty((2, 2), dtype=np.int64)
+        feature = splitting.choose_stump(
+            values,
+            self._mass_of,
+            bundles.bundle_of,
+            bundles.code_of,
+            self._categorical,
+            total,
+            self._scores,
+            self._splits,
+            self._missing_left,
+            leaf_of_code,
+            leaf_sums,
+            leaf_mass,
+        )
+        leaves = [_majority(negative, positive, total) for negative, positive in (leaf_sums * units).tolist()]
+        if self._scores[feature] < 0.0:  # one leaf for all
+            leaves[splitting.RIGHT] = (*leaves[splitting.LEFT][:2], 0.0)
+        (right_vote, right_share, right_wrong), (left_vote, left_share, left_wrong) = leaves
+        stump = Stump(
+            feature,
+            int(self._splits[feature]),
+            bool(self._missing_left[feature]),
+            left_vote,
+            right_vote,
+            left_share,
+            right_share,
+        )
+        return TrainedStump(
+            stump,
+            (left_wrong + right_wrong) / total,
+            Leaves(histograms.codes[bundles.bundle_of[feature]], leaf_of_code),
+            np.array([right_vote, left_vote], dtype=np.int8),
+            np.array([right_share, left_share]),
+            leaf_mass,
+        )
+
+
+def _majority(negative: float, positive: float, total: float) -> tuple[int, float, float]:
+    """Vote of a leaf, the share of its weight that agrees, and the weight that does not; equal weights vote -1."""
+    vote = 1 if positive - negative > splitting.TIE * total else -1
+    right, wrong = (positive, negative) if vote > 0 else (negative, positive)
+    return vote, right / (right + wrong) if right + wrong > 0.0 else 1.0, wrong
+
+
+class StumpLearner:
+    """The native stump on the rows of a sample, whose weights it keeps.
+
+    Parameters
+    ----------
+    bundles : Bundles
+        Which columns share a byte.
+    train, scored : CodedSample
+        The rows to train on, and those that θ is chosen on; they may be the same.
+    start : ndarray of shape (n_cells,)
+        The factor that D¹ gives to the rows of each cell, besides their sample weights.
+    criterion : {"gini", "error"}
+        What a stump optimises.
+    """
+
+    def __init__(
+        self, bundles: Bundles, train: CodedSample, scored: CodedSample, start: Floats, criterion: str
+    ) -> None:
+        self.train, self.scored = train.sample, scored.sample
+        self._scored_codes = scored.codes
+        self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
+        self._histograms = Histograms(train.codes, self.train.n_groups, self.train.team)
+        self._search = StumpSearch(bundles, train, criterion)
+
+    def fit(self) -> TrainedStump:
+        weights = self._weights
+        self._histograms.update(weights.changes, weights.blocks)
+        return self._search.best(self._histograms, weights.units, weights.total)
+
+    def scored_leaves(self, trained: TrainedStump) -> Leaves:
+        return scored_leaves(self._search.bundles, self._scored_codes, trained)
+
+    def wrong_weight(self, trained: TrainedStump) -> Floats:
+        return self._weights.wrong(trained.leaves, trained.votes)
+
+    def reweight(self, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
+        return boost_wrong(self._weights, trained, costs, alpha, confidence)
+
+    def distribution(self) -> Floats:
+        return self._weights.distribution()
+
+    def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
+        return StumpEnsemble(self._search.bundles.binner, models, alphas)
+
+    def scored_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
+        return staged_margins(self._search.bundles, self._scored_codes, ensemble)
+
+
+def boost_wrong(weights: RowWeights, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
+    """Multiply the rows that a stump is wrong about by C·exp(2α·conf); the new sum of weights by the old one."""
+    shares = trained.confidences.tolist() if confidence else [1.0] * len(trained.votes)
+    boosts = np.array([math.exp(2.0 * alpha * share) for share in shares])
+    return weights.boost_wrong(trained.leaves, trained.votes, boosts, costs, trained.leaf_mass)
+
+
+def scored_leaves(bundles: Bundles, codes: Codes, trained: TrainedStump) -> Leaves:
+    """The leaves of other rows than those that a stump was trained on."""
+    return trained.leaves._replace(column=codes[bundles.bundle_of[trained.model.feature]])
+
+
+def staged_margins(bundles: Bundles, codes: Codes, ensemble: StumpEnsemble) -> Callable[[], Iterator[Any]]:
+    """A function that goes through the margins of rows after each round."""
+    return partial(ensemble.staged_codes, codes, bundles.bundle_of, bundles.code_of)

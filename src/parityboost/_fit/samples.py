@@ -1,0 +1,234 @@
+"""Rows as a round of boosting sees them: sorted by class and group, with their margin under the ensemble so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._binning import Codes
+from .._bundles import Bundles
+from .._engine.kernels import binning, rounds
+from .._engine.threads import Team
+from .._sources import Source
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+BLOCK_ROWS = 1 << 13  # what a kernel needs of a block stays in the cache
+# Sample weights are so many units on average, but all together at most MAX_MASS. That leaves bits for what boosting
+# multiplies them by (see ``weights``), and counts are exact as floats too.
+MASS_PER_ROW = 1 << 24
+MAX_MASS = 1 << 40
+# Merging equal rows pays if at most this share of them is distinct. A part of the rows tells whether to look.
+DISTINCT_SHARE = 0.5
+MIN_ROWS_TO_MERGE = 1 << 11
+MAX_ROWS_TO_TRY = 1 << 16
+
+
+@dataclass(frozen=True)
+class Masses:
+    """Sample weights as integers: ``values[row] * unit``, the unit being a power of two; no values for one each."""
+
+    values: Integers
+    unit: float
+
+    @property
+    def values_or_none(self) -> Integers | None:
+        return self.values if len(self.values) else None
+
+    def at(self, rows: Any) -> Masses:
+        return Masses(self.values[rows] if len(self.values) else self.values, self.unit)
+
+
+def to_masses(weights: Floats | None) -> Masses:
+    """Sample weights on a grid that depends on the weights alone, not on their order.
+
+    Whole numbers stay what they are, and fractions such as 0.5 become whole numbers: to repeat a row is then to add up
+    its weights. All others are rounded to the finest power of two with which the sum is not too large.
+    """
+    if weights is None:
+        return Masses(np.empty(0, dtype=np.int64), 1.0)
+    most = min(MASS_PER_ROW * len(weights), MAX_MASS)
+    if (weights == np.rint(weights)).all() and weights.sum() <= MAX_MASS:
+        return Masses(weights.astype(np.int64), 1.0)
+    exponent = most.bit_length() + 1 - int(np.frexp(weights.sum())[1])  # of 1 / unit; one too many, or two
+    while True:
+        scaled = np.ldexp(weights, exponent)
+        values = np.maximum(np.rint(scaled), weights > 0.0).astype(np.int64)  # what weighs little still weighs
+        if int(values.sum()) <= most:
+            break
+        exponent -= 1
+    if exponent > 0 and (values == scaled).all():
+        common = int(np.bitwise_or.reduce(values))
+        spare = min((common & -common).bit_length() - 1, exponent)
+        values >>= spare
+        exponent -= spare
+    return Masses(values, 2.0**-exponent)
+
+
+class Leaves(NamedTuple):
+    """The leaf that a learner puts each row into: ``leaf_of_code[column[row]]``.
+
+    The column may be one of the training data, or hold the leaves themselves.
+    """
+
+    column: Codes
+    leaf_of_code: NDArray[np.uint8]
+
+
+class Sample:
+    """Rows of a class and group each, sorted by their cell ``class * n_groups + group``.
+
+    Parameters
+    ----------
+    cell : ndarray of a small integer type
+        The cell of each row.
+    n_groups : int
+        Number of groups.
+    masses : Masses
+        The sample weight of each row.
+    rows : ndarray
+        The rows' positions in the caller's X.
+    team : Team
+        Who does the work.
+    """
+
+    def __init__(self, cell: NDArray[Any], n_groups: int, masses: Masses, rows: NDArray[Any], team: Team) -> None:
+        order = np.argsort(cell, kind="stable")
+        self.rows = rows[order]
+        self.n_groups = n_groups
+        self.masses = masses.at(order)
+        self.sizes = np.bincount(cell, minlength=2 * n_groups)
+        self.n_negative = int(self.sizes[:n_groups].sum())
+        stops = np.cumsum(self.sizes)
+        self.blocks = np.array(
+            [
+                (k, first, min(first + BLOCK_ROWS, stop))
+                for k, (size, stop) in enumerate(zip(self.sizes.tolist(), stops.tolist(), strict=True))
+                for first in range(stop - size, stop, BLOCK_ROWS)
+            ],
+            dtype=np.int64,
+        ).reshape(-1, 3)
+        self.team = team
+        self._positives = np.empty((len(self.blocks), 3), dtype=np.int64)
+        if len(self.masses.values):
+            cells = zip((stops - self.sizes).tolist(), stops.tolist(), strict=True)
+            self.cell_mass = np.array([self.masses.values[first:stop].sum() for first, stop in cells], dtype=np.int64)
+        else:
+            self.cell_mass = self.sizes.astype(np.int64)
+        totals = self.cell_mass.astype(np.float64) * self.masses.unit
+        self.totals = totals.reshape(2, n_groups).T  # [group, class]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def margin(self) -> Floats:
+        """Σ α·h so far; the array is not there before boosting starts."""
+        return np.zeros(len(self))
+
+    @property
+    def cell(self) -> NDArray[np.intp]:
+        """The cell of each row, class * n_groups + group."""
+        return np.repeat(np.arange(2 * self.n_groups), self.sizes)
+
+    @property
+    def y(self) -> NDArray[np.intp]:
+        """The class of each row."""
+        return np.repeat([0, 1], [self.n_negative, len(self) - self.n_negative])
+
+    @property
+    def sample_weight(self) -> Floats:
+        """The weight of each row; empty for one each."""
+        return self.masses.values.astype(np.float64) * self.masses.unit
+
+    def move_margins(self, leaves: Leaves, steps: Floats, threshold: float, learner_too: bool = False) -> None:
+        """Add α·h, one step per leaf, and take the counts that the methods below read, on demand those of h alone."""
+        self.team.run(
+            lambda first, last: rounds.move_margins(
+                *leaves,
+                steps,
+                threshold,
+                learner_too,
+                self.margin,
+                self.masses.values,
+                self.blocks,
+                first,
+                last,
+                self._positives,
+            ),
+            len(self.blocks),
+            BLOCK_ROWS,
+        )
+
+    def ensemble_counts(self) -> Floats:
+        """``counts[group, y_true, y_pred]`` of the partial ensemble H_{1:j}."""
+        return self._counts(rounds.ABOVE_ZERO)
+
+    def threshold_counts(self) -> Floats:
+        """The same with the threshold that was given to :meth:`move_margins`."""
+        return self._counts(rounds.ABOVE_THRESHOLD)
+
+    def learner_counts(self) -> Floats:
+        """The same of the last weak learner h_j alone."""
+        return self._counts(rounds.BY_LEARNER)
+
+    def _counts(self, kind: int) -> Floats:
+        counts = np.empty((self.n_groups, 2, 2))
+        rounds.fill_counts(self.blocks, self._positives, kind, self.cell_mass, self.masses.unit, counts)
+        return counts
+
+
+class CodedSample(NamedTuple):
+    """A sample and the joint codes of its rows, ``codes[bundle, row]``."""
+
+    sample: Sample
+    codes: Codes
+    has_missing: NDArray[np.bool_]  # which columns of X have missing values in these rows
+
+
+def code_sample(bundles: Bundles, sources: list[Source], sample: Sample) -> CodedSample:
+    """The rows of a sample as codes; rows that are equal as codes are one row of the result."""
+    codes, has_missing = bundles.encode(sources, sample.rows, sample.team)
+    return merge_equal_rows(CodedSample(sample, codes, has_missing))
+
+
+def merge_equal_rows(coded: CodedSample) -> CodedSample:
+    """Equal rows of one cell always keep equal weights and margins: where there are many, keep one and add its masses.
+
+    Rows are told apart by 64-bit hashes, and compared in full before anything is merged.
+    """
+    sample, codes, _ = coded
+    if len(sample) < MIN_ROWS_TO_MERGE or not _looks_repetitive(codes):
+        return coded
+    hashes = _hashes(codes)
+    hashes ^= sample.cell.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    if len(first) > DISTINCT_SHARE * len(sample):
+        return coded
+    like = first[inverse]
+    if not all((column[like] == column).all() for column in codes):  # two rows of one hash are not equal after all
+        return coded
+    # Sums of at most MAX_MASS are exact as floats.
+    mass = np.bincount(inverse, weights=sample.masses.values if len(sample.masses.values) else None)
+    kept = np.argsort(first)  # back in the order of the cells
+    rows = first[kept]
+    masses = Masses(mass[kept].astype(np.int64), sample.masses.unit)
+    merged = Sample(sample.cell[rows], sample.n_groups, masses, sample.rows[rows], sample.team)
+    return coded._replace(sample=merged, codes=np.ascontiguousarray(codes[:, rows]))
+
+
+def _looks_repetitive(codes: Codes) -> bool:
+    step = max(codes.shape[1] // MAX_ROWS_TO_TRY, 8)
+    part = np.ascontiguousarray(codes[:, ::step])
+    return bool(len(np.unique(_hashes(part))) <= DISTINCT_SHARE * part.shape[1])
+
+
+def _hashes(codes: Codes) -> NDArray[np.uint64]:
+    hashes = np.empty(codes.shape[1], dtype=np.uint64)
+    binning.hash_rows(codes, hashes)
+    return hashes
