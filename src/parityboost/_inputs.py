@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 from warnings import warn
 
@@ -10,13 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from ._sources import column_position
 from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
+
+# Of weights whose largest is about one: so much lighter ones change nothing, and their reciprocals might overflow.
+SMALLEST_WEIGHT = 1e-150
 
 
 def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
@@ -51,12 +55,13 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
         y = _object_array(list(y))  # NumPy would make text of a missing label
     values = column_or_1d(y, warn=True)
     _check_length("y", len(values), n_rows)
+    values = _plain_booleans(values)
     missing = pd.isna(values)
     if missing.any():
         raise ValueError(f"Input y contains NaN: {int(missing.sum())} of {n_rows} labels are missing")
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
-    found = np.sort(pd.unique(values))  # without a sorted copy of all labels
+    found = _distinct_labels(values)
     check_classification_targets(found)
     if classes is not None:
         unknown = [value for value in found.tolist() if value not in classes.tolist()]
@@ -73,11 +78,63 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     return (values == found[1]).astype(np.int8), found
 
 
-def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Sample weights as floats, None for equal ones."""
+def _plain_booleans(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all True or False as booleans: what a frame makes of them where it cannot tell."""
+    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=False) == "boolean":
+        return values.astype(bool)
+    return values
+
+
+def _distinct_labels(values: NDArray[Any]) -> NDArray[Any]:
+    """The labels, sorted, without a sorted copy of them all."""
+    try:
+        found = pd.unique(values)
+    except TypeError:
+        first = next(value for value in values.tolist() if not isinstance(value, Hashable))
+        raise TypeError(f"y: a label must be a number, text or boolean, got {_short(first)}") from None
+    try:
+        return np.sort(found)
+    except TypeError:
+        kinds = {type(value).__name__: value for value in reversed(found.tolist())}
+        examples = " and ".join(f"{_short(value)} ({kind})" for kind, value in sorted(kinds.items()))
+        raise TypeError(f"y mixes labels that cannot be sorted, such as {examples}: use labels of one type") from None
+
+
+def _short(value: Any) -> str:
+    """A value as it would be written, but not at any length."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes out no integer of more than 4,300 digits
+        return f"a value of type {type(value).__name__} that is too long to show"
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def read_fit_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Sample weights for training, where only their ratios matter: the largest between 1 and 2.
+
+    They are scaled by a power of two, which rounds nothing, so that no sum of them can overflow.
+    """
+    weights = read_weights(sample_weight, n_rows, summed=False)
+    if weights is None:
+        return None
+    scaled: Floats = np.ldexp(weights, -(int(np.frexp(weights.max())[1]) - 1))
+    light = (weights > 0) & (scaled < SMALLEST_WEIGHT)
+    if light.any():
+        raise ValueError(
+            f"sample_weight ranges from {weights[light].min()} to {weights.max()}, more than a factor of "
+            f"{1 / SMALLEST_WEIGHT:.0e}: give the lightest rows weight 0 if they are not to count"
+        )
+    return scaled
+
+
+def read_weights(sample_weight: Any, n_rows: int, summed: bool = True) -> Floats | None:
+    """Sample weights as floats, None for equal ones; ``summed`` if they are going to be added up as they are."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise _no_weight(sample_weight) from None
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
@@ -90,7 +147,30 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise ValueError(f"sample_weight must not be negative, got {weights[first]} in row {first}")
     if not weights.any():
         raise ValueError("sample_weight is zero for every row")
+    if summed:
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weights.sum()):
+                raise ValueError(f"sample_weight is too large to be summed, up to {weights.max()}: divide all weights")
     return None if (weights == weights[0]).all() else weights
+
+
+def _no_weight(sample_weight: Any) -> Exception:
+    """What to say about weights that are no numbers; it names the first."""
+    for row, value in enumerate(sample_weight if isinstance(sample_weight, Iterable) else [sample_weight]):
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError):
+            return ValueError(f"sample_weight must hold numbers, got {_short(value)} in row {row}")
+    return ValueError(f"sample_weight must hold numbers, got {_short(sample_weight)}")
+
+
+def take_rows(values: Any, rows: NDArray[Any]) -> Any:
+    """Some rows of a table, column or list, or None of None."""
+    if values is None:
+        return None
+    if isinstance(values, dict):
+        values = pd.DataFrame(values)
+    return _safe_indexing(values, rows)
 
 
 def read_class_weight(class_weight: Any, classes: NDArray[Any]) -> str | Floats | None:
@@ -138,9 +218,19 @@ def read_groups(
 
 def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
     """The values that occur, sorted, and the position of each row's value among them, in a small integer type."""
-    codes, uniques = pd.factorize(column)
+    try:
+        codes, uniques = pd.factorize(column)
+    except TypeError:
+        value = next(value for value in column.tolist() if not isinstance(value, Hashable))
+        raise TypeError(
+            f"sensitive attribute {column.name!r}: a group must be a number, text or boolean, got {_short(value)}"
+        ) from None
     values = list(np.asarray(uniques, dtype=object))
-    order = sorted(range(len(values)), key=lambda i: _sort_key(values[i]))
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
+        position = {value: i for i, value in enumerate(column.dtype.categories)}
+        order = sorted(range(len(values)), key=lambda i: position[values[i]])
+    else:
+        order = _sorted_order(values)
     rank = np.empty(len(values), dtype=np.min_scalar_type(len(values)))
     rank[order] = np.arange(len(values))
     return rank[codes], [values[i] for i in order]
@@ -216,6 +306,14 @@ def group_name(group: Any) -> str:
     return " & ".join(str(part) for part in group) if isinstance(group, tuple) else str(group)
 
 
+def group_names(groups: Iterable[Any]) -> list[str]:
+    """The same for all groups; where two would be written alike (1 and "1"), as Python writes them."""
+    groups = list(groups)
+    names = [group_name(group) for group in groups]
+    repeated = {name for name, n in Counter(names).items() if n > 1}
+    return [repr(group) if name in repeated else name for group, name in zip(groups, names, strict=True)]
+
+
 def cells(y: NDArray[np.int8], group: NDArray[np.intp], n_groups: int) -> NDArray[Any]:
     """The cell of each row, class * n_groups + group, in the smallest integer type that holds it."""
     small = np.min_scalar_type(2 * n_groups)
@@ -244,6 +342,14 @@ def stratified_split(
     return np.flatnonzero(~held_out).astype(np.int32), np.flatnonzero(held_out).astype(np.int32)
 
 
+def check_lengths(n_rows: int, **given: Any) -> None:
+    """Whether everything that is given has as many rows as X."""
+    for name, values in given.items():
+        if values is not None:
+            length = len(next(iter(values.values()))) if isinstance(values, dict) and values else len(values)
+            _check_length(name, length, n_rows)
+
+
 def _check_length(name: str, length: int, n_rows: int) -> None:
     if length != n_rows:
         raise ValueError(
@@ -256,10 +362,16 @@ def _shown(values: NDArray[Any]) -> str:
     return shown + (", …" if len(values) > 5 else "")
 
 
-def _sort_key(value: Any) -> tuple[str, Any]:
-    """Numbers before text before all else, so that mixed groups can be sorted."""
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        return "", value
-    if isinstance(value, str):
-        return "s", value
-    return type(value).__name__, str(value)
+def _sorted_order(values: list[Any]) -> list[int]:
+    """Positions in the order of the values: numbers before text before all else, each type in its own order."""
+
+    def key(i: int) -> tuple[str, Any]:
+        value = values[i]
+        if isinstance(value, (bool, int, float, np.number, np.bool_)):
+            return "", value
+        return "s" if isinstance(value, str) else type(value).__name__, value
+
+    try:
+        return sorted(range(len(values)), key=key)
+    except TypeError:  # values of a type that has no order
+        return sorted(range(len(values)), key=lambda i: (key(i)[0], str(values[i])))

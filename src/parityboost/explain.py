@@ -332,7 +332,7 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     True
     """
     check_model(model)
-    if not model._settings().choose_theta:
+    if not model._fitted.choose_theta:
         raise ValueError(f"{type(model).__name__} uses all its learners: it has no θ to choose, and no parameter c")
     chosen = np.arange(11) / 10 if values is None else np.array(list(values), dtype=np.float64)
     outside = chosen[~((chosen >= 0) & (chosen <= 1))]
