@@ -13,7 +13,7 @@ from parityboost._binning import MAX_ROWS_FOR_EDGES, NumericColumn
 from parityboost._rates import precision, spread
 from parityboost._sources import NumberSource
 from parityboost._thresholds import best_threshold, candidates
-from parityboost.baselines import AdaBoostClassifier
+from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import FairnessNotion, Gap, get_notion
 from test_package import run_python
 
@@ -68,6 +68,21 @@ def test_complex_numbers_name_the_column(people):
         fit(people, X=people[0].assign(years=pd.Categorical(values)))
 
 
+def test_a_list_in_a_cell_names_the_column(people):
+    X = people[0].to_numpy()[:, :3].tolist()
+    X[7][1] = [1, 2]
+    with pytest.raises(TypeError, match=r"column 'x1': a value must be a number or text, got \[1, 2\] in row 7"):
+        fit(people, X=X)
+
+
+def test_smote_standardises_numbers_of_any_size(people):
+    X, y, _ = people
+    X = X[["years"]].to_numpy(dtype=float)
+    plain = SMOTEBoostClassifier(5, random_state=0).fit(X, y)
+    large = SMOTEBoostClassifier(5, random_state=0).fit(X * 2.0**1015, y)
+    np.testing.assert_array_equal(large.decision_function(X * 2.0**1015), plain.decision_function(X))
+
+
 # --- Labels and groups ----------------------------------------------------------------------------
 
 
@@ -95,6 +110,21 @@ def test_groups_that_are_lists_are_named(people):
     groups = pd.Series([["a"], *people[2][1:]], name="gender")
     with pytest.raises(TypeError, match=r"sensitive attribute 'gender': a group must be .*, got \['a'\]"):
         fit(people, sensitive_features=groups)
+
+
+def test_labels_and_groups_that_cannot_be_encoded_are_spelt_out(people):
+    X, y, group = people
+    odd = np.where(y == 1, "\ud800", "b").astype(object)
+    groups = np.where(group == "a", "\ud801", "b").astype(object)
+    model = fit(people, y=odd, sensitive_features=groups)
+    assert r"cost[\ud801, \ud800]" in model.history_
+    assert set(model.predict(X)) <= {"\ud800", "b"}
+
+
+def test_no_column_at_all_is_no_sensitive_feature(people):
+    X, y, _ = people
+    with pytest.raises(ValueError, match=r"sensitive_feature=\[\] names no column of X"):
+        AdaFairClassifier(sensitive_feature=[]).fit(X, y)
 
 
 def test_groups_may_be_huge_integers(people):
@@ -176,7 +206,7 @@ def test_thresholds_are_tried_a_part_at_a_time(monkeypatch):
 FIT = """
 import warnings
 import numpy as np
-from parityboost.baselines import AdaBoostClassifier
+from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 X = np.arange(20.0)[:, None]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")

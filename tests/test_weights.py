@@ -115,3 +115,24 @@ def test_an_audit_squares_weights_of_any_size():
 def test_weights_that_are_no_numbers_are_named(people, weights, message):
     with pytest.raises(ValueError, match=message):
         fitted(people, weights)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (pd.date_range("2020", periods=300), r"must hold numbers, got Timestamp\('2020-01-01 00:00:00'\) in row 0"),
+        (np.full(300, 1j), "sample_weight must hold numbers, got .*1j.* in row 0"),
+        ({"a": 1}, "sample_weight must hold numbers, got {'a': 1}"),
+    ],
+)
+def test_weights_of_other_kinds_are_named(people, weights, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(people, weights)
+
+
+def test_factors_of_classes_of_any_size(people):
+    plain = fitted(people, None, class_weight={0: 1.0, 1: 2.0})
+    large = fitted(people, None, class_weight={0: 2.0**1022, 1: 2.0**1023})
+    pd.testing.assert_frame_equal(large.history_, plain.history_, check_exact=True)
+    with pytest.raises(ValueError, match=r"class_weight ranges from 1e-300 to 1e\+300"):
+        fitted(people, None, class_weight={0: 1e-300, 1: 1e300})

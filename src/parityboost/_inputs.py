@@ -19,9 +19,6 @@ from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
 
-# Of weights whose largest is about one: so much lighter ones change nothing, and their reciprocals might overflow.
-SMALLEST_WEIGHT = 1e-150
-
 
 def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
     """X as a DataFrame or a two-dimensional array; values are looked at column by column later."""
@@ -38,8 +35,21 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
         return X
     if isinstance(X, list):
         X = np.asarray(X, dtype=object) if _holds_text(X) else X
-    array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    try:
+        array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    except (TypeError, ValueError):
+        _name_odd_cell(X)
+        raise
     return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _name_odd_cell(X: Any) -> None:
+    """Raise an error about the first cell that is no single value or no real number, if there is one."""
+    rows = X.tolist() if isinstance(X, np.ndarray) and X.dtype == object else X
+    for i, row in enumerate(rows if isinstance(rows, (list, tuple)) else []):
+        for j, value in enumerate(row if isinstance(row, (list, tuple)) else []):
+            if isinstance(value, complex) or not (isinstance(value, str) or np.ndim(value) == 0):
+                raise TypeError(f"column 'x{j}': a value must be a number or text, got {short(value)} in row {i}")
 
 
 def _holds_text(rows: Sequence[Any]) -> bool:
@@ -54,7 +64,7 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
         y = _object_array(list(y))  # NumPy would make text of a missing label
     values = column_or_1d(y, warn=True)
-    _check_length("y", len(values), n_rows)
+    check_length("y", len(values), n_rows)
     values = _plain_booleans(values)
     missing = pd.isna(values)
     if missing.any():
@@ -62,7 +72,8 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     found = _distinct_labels(values)
-    check_classification_targets(found)
+    with np.errstate(invalid="ignore"):  # scikit-learn asks whether floats are integers by making integers of them
+        check_classification_targets(found)
     if classes is not None:
         unknown = [value for value in found.tolist() if value not in classes.tolist()]
         if unknown:
@@ -91,77 +102,22 @@ def _distinct_labels(values: NDArray[Any]) -> NDArray[Any]:
         found = pd.unique(values)
     except TypeError:
         first = next(value for value in values.tolist() if not isinstance(value, Hashable))
-        raise TypeError(f"y: a label must be a number, text or boolean, got {_short(first)}") from None
+        raise TypeError(f"y: a label must be a number, text or boolean, got {short(first)}") from None
     try:
         return np.sort(found)
     except TypeError:
         kinds = {type(value).__name__: value for value in reversed(found.tolist())}
-        examples = " and ".join(f"{_short(value)} ({kind})" for kind, value in sorted(kinds.items()))
+        examples = " and ".join(f"{short(value)} ({kind})" for kind, value in sorted(kinds.items()))
         raise TypeError(f"y mixes labels that cannot be sorted, such as {examples}: use labels of one type") from None
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A value as it would be written, but not at any length."""
     try:
         text = repr(value)
     except ValueError:  # Python writes out no integer of more than 4,300 digits
         return f"a value of type {type(value).__name__} that is too long to show"
     return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def read_fit_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Sample weights for training, where only their ratios matter: the largest between 1 and 2.
-
-    They are scaled by a power of two, which rounds nothing, so that no sum of them can overflow.
-    """
-    weights = read_weights(sample_weight, n_rows, summed=False)
-    if weights is None:
-        return None
-    scaled: Floats = np.ldexp(weights, -(int(np.frexp(weights.max())[1]) - 1))
-    light = (weights > 0) & (scaled < SMALLEST_WEIGHT)
-    if light.any():
-        raise ValueError(
-            f"sample_weight ranges from {weights[light].min()} to {weights.max()}, more than a factor of "
-            f"{1 / SMALLEST_WEIGHT:.0e}: give the lightest rows weight 0 if they are not to count"
-        )
-    return scaled
-
-
-def read_weights(sample_weight: Any, n_rows: int, summed: bool = True) -> Floats | None:
-    """Sample weights as floats, None for equal ones; ``summed`` if they are going to be added up as they are."""
-    if sample_weight is None:
-        return None
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise _no_weight(sample_weight) from None
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}")
-    _check_length("sample_weight", len(weights), n_rows)
-    if not np.isfinite(weights).all():
-        raise ValueError("sample_weight contains NaN or infinity")
-    if (weights < 0).any():
-        first = int(np.flatnonzero(weights < 0)[0])
-        raise ValueError(f"sample_weight must not be negative, got {weights[first]} in row {first}")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row")
-    if summed:
-        with np.errstate(over="ignore"):
-            if not np.isfinite(weights.sum()):
-                raise ValueError(f"sample_weight is too large to be summed, up to {weights.max()}: divide all weights")
-    return None if (weights == weights[0]).all() else weights
-
-
-def _no_weight(sample_weight: Any) -> Exception:
-    """What to say about weights that are no numbers; it names the first."""
-    for row, value in enumerate(sample_weight if isinstance(sample_weight, Iterable) else [sample_weight]):
-        try:
-            float(value)
-        except (TypeError, ValueError, OverflowError):
-            return ValueError(f"sample_weight must hold numbers, got {_short(value)} in row {row}")
-    return ValueError(f"sample_weight must hold numbers, got {_short(sample_weight)}")
 
 
 def take_rows(values: Any, rows: NDArray[Any]) -> Any:
@@ -173,26 +129,12 @@ def take_rows(values: Any, rows: NDArray[Any]) -> Any:
     return _safe_indexing(values, rows)
 
 
-def read_class_weight(class_weight: Any, classes: NDArray[Any]) -> str | Floats | None:
-    """A name as it is, a dict as one factor per class; a class it leaves out keeps its weight."""
-    if not isinstance(class_weight, dict):
-        return None if class_weight is None else str(class_weight)
-    labels = classes.tolist()
-    unknown = [label for label in class_weight if label not in labels]
-    if unknown:
-        raise ValueError(f"class_weight has the label {unknown[0]!r}, but the classes are {labels}")
-    factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
-    if not (np.isfinite(factors) & (factors > 0)).all():
-        raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}")
-    return factors
-
-
 def read_groups(
     sensitive_features: Any, n_rows: int, groups: NDArray[Any] | None = None
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several."""
     frame = sensitive_frame(sensitive_features)
-    _check_length("sensitive_features", len(frame), n_rows)
+    check_length("sensitive_features", len(frame), n_rows)
     codes: NDArray[Any] = np.zeros(0, dtype=np.intp)
     names: list[Any] = []
     for position, name in enumerate(frame.columns):
@@ -223,7 +165,7 @@ def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
     except TypeError:
         value = next(value for value in column.tolist() if not isinstance(value, Hashable))
         raise TypeError(
-            f"sensitive attribute {column.name!r}: a group must be a number, text or boolean, got {_short(value)}"
+            f"sensitive attribute {column.name!r}: a group must be a number, text or boolean, got {short(value)}"
         ) from None
     values = list(np.asarray(uniques, dtype=object))
     if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
@@ -260,7 +202,7 @@ def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
                 "sensitive_features must have one value, or one row of values, per instance, "
                 f"got {array.ndim} dimensions"
             )
-        frame = pd.DataFrame(array)
+        frame = pd.DataFrame(array, dtype=object if array.dtype == object else None)  # no guess at what objects are
         frame.columns = ["sensitive_features"] if frame.shape[1] == 1 else [f"s{j}" for j in range(frame.shape[1])]
     if frame.shape[1] == 0:
         raise ValueError("sensitive_features has no column")
@@ -270,6 +212,8 @@ def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
 def sensitive_columns(X: pd.DataFrame | NDArray[Any], names: Any) -> pd.DataFrame:
     """The columns of X that ``sensitive_feature`` names."""
     wanted = list(names) if isinstance(names, (list, tuple)) else [names]
+    if not wanted:
+        raise ValueError(f"sensitive_feature={names!r} names no column of X")
     positions = [column_position(X, name, "sensitive_feature") for name in wanted]
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, positions]
@@ -303,7 +247,12 @@ def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion
 
 def group_name(group: Any) -> str:
     """How a group is written in tables and messages."""
-    return " & ".join(str(part) for part in group) if isinstance(group, tuple) else str(group)
+    return " & ".join(map(shown, group)) if isinstance(group, tuple) else shown(group)
+
+
+def shown(value: Any) -> str:
+    """A label or group as text; what no file or terminal can hold is spelt out."""
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def group_names(groups: Iterable[Any]) -> list[str]:
@@ -347,10 +296,10 @@ def check_lengths(n_rows: int, **given: Any) -> None:
     for name, values in given.items():
         if values is not None:
             length = len(next(iter(values.values()))) if isinstance(values, dict) and values else len(values)
-            _check_length(name, length, n_rows)
+            check_length(name, length, n_rows)
 
 
-def _check_length(name: str, length: int, n_rows: int) -> None:
+def check_length(name: str, length: int, n_rows: int) -> None:
     if length != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, {name} {length}"

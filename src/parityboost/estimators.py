@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from . import _inputs
+from . import _inputs, _weights
 from ._binning import Binner
 from ._codes import MAX_BINS
 from ._control import Control
@@ -260,8 +260,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows, cell, weights = self._read_rows(X, y, sensitive_features, sample_weight)
-        labels = [str(label) for label in self.classes_]
-        class_weight = _inputs.read_class_weight(self.class_weight, self.classes_)
+        labels = [_inputs.shown(label) for label in self.classes_]
+        class_weight = _weights.read_class_weight(self.class_weight, self.classes_)
         n_groups = len(self.groups_)
         if settings.threshold == "per_group" and n_groups > MAX_GROUP_THRESHOLDS:
             raise ValueError(
@@ -428,7 +428,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> tuple[NDArray[np.int32], Any, Any, Floats | None]:
         """The rows of positive weight, and y, the groups and the weights of these."""
-        weights = _inputs.read_fit_weights(sample_weight, len(X))
+        weights = _weights.read_fit_weights(sample_weight, len(X))
         rows = np.arange(len(X), dtype=np.int32)
         if weights is None or weights.all():
             return rows, y, sensitive_features, weights

@@ -21,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._binning import Codes, Column
 from ._codes import N_CODES
-from ._inputs import group_name, read_groups, read_weights
+from ._inputs import group_name, read_groups
 from ._shapes import ShapeFunction, read_shape
 from ._sources import read_sources
 from ._threads import Team
 from ._thresholds import first_minimum
+from ._weights import read_weights
 from .estimators import AdaFairClassifier
 
 Floats = NDArray[np.float64]

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from . import _rates
-from ._inputs import group_names, read_groups, read_weights
+from ._inputs import group_names, read_groups
+from ._weights import read_weights
 from .notions import FairnessNotion, get_notion
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import _inputs, explain
+from .. import _inputs, _weights, explain
 from .._ensemble import StumpEnsemble
 from .._intervals import Interval
 from .._sources import column_names
@@ -87,7 +87,7 @@ def build(
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = _inputs.read_groups(frame, len(table))
-    weights = _inputs.read_weights(sample_weight, len(table))
+    weights = _weights.read_weights(sample_weight, len(table))
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = np.flatnonzero(weights)
         X, y, table, frame = (_take(values, kept) for values in (X, y, table, frame))
