@@ -69,7 +69,7 @@ def test_complex_numbers_name_the_column(people):
 
 
 def test_a_list_in_a_cell_names_the_column(people):
-    X = people[0].to_numpy()[:, :3].tolist()
+    X = people[0][["skill", "years"]].to_numpy().tolist()
     X[7][1] = [1, 2]
     with pytest.raises(TypeError, match=r"column 'x1': a value must be a number or text, got \[1, 2\] in row 7"):
         fit(people, X=X)
