@@ -18,7 +18,8 @@ def distinct_data(seed, n_rows, n_features, weighted):
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32).astype(np.float64)
     y = (X[:, 0] + rng.normal(size=n_rows) > 0).astype(int)
     y[:2] = [0, 1]
-    weights = rng.uniform(0.5, 2.0, n_rows) if weighted else None
+    # Of few bits: such weights are not rounded.
+    weights = rng.integers(2**13, 2**15, n_rows) / 2**14 if weighted else None
     return X, y, weights
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from . import _inputs
+from . import _inputs, _weights
 from ._binning import Binner
 from ._bundles import Bundles
 from ._codes import MAX_BINS
@@ -25,14 +26,18 @@ from ._groups import GroupSource, sensitive_positions
 from ._portable import Portable
 from ._prediction import Prediction
 from ._progress import Progress
+from ._settings import Settings
 from ._sources import Source, column_names, find_categorical, read_sources
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
-    from ._fit.loop import Boosted, Settings
+    from ._fit.loop import Boosted
     from ._fit.samples import CodedSample, Masses, Sample
 
 Floats = NDArray[np.float64]
+
+# A threshold for each of more groups would be chosen on a handful of rows, and take long.
+MAX_GROUP_THRESHOLDS = 100
 
 __all__ = ["AdaFairClassifier"]
 
@@ -266,12 +271,16 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         -------
         self
         """
-        self.__dict__.pop("_ensemble", None)  # if this fit fails, nothing of an earlier one is left to predict with
-        self._scored = self._frontier = self._group_source = self._group_thresholds = None
+        self._forget()
         X = self._read_table(X, reset=True)
-        rows = self._read_training(X, y, sensitive_features, sample_weight)
         settings = self._settings()
         rng = check_random_state(self.random_state)
+        rows = self._read_training(X, y, sensitive_features, sample_weight)
+        if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
+            raise ValueError(
+                f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
+                'groups, cut the column into bands, or use threshold="auto", one threshold for all'
+            )
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
             held_out = self._hold_out(X, rows, validation, rng)
             samples = self._samples(rows, held_out, settings.notion, team)
@@ -287,36 +296,37 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         return self
 
     def _read_training(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
-        """What is known about the rows of X; sets the classes and the groups."""
+        """What is known about the rows of X that count; sets ``classes_`` and ``groups_``."""
         from ._fit.samples import to_masses  # numba is needed only now
 
-        y, self.classes_ = _inputs.read_target(y, len(X))
-        weights = _inputs.read_weights(sample_weight, len(X))
-        group, self.groups_ = self._read_groups(X, sensitive_features)
-        # A row without weight is no row: it must not shape the bins or the groups either.
-        rows = np.arange(len(X), dtype=np.int32) if weights is None else np.flatnonzero(weights > 0).astype(np.int32)
-        if len(rows) < len(X):
-            y, group, weights = y[rows], group[rows], weights[rows]  # type: ignore[index]
-            self._check_still_two(y, group)
-            kept, group = np.unique(group, return_inverse=True)
-            self.groups_ = self.groups_[kept]
-        return Rows(rows, _inputs.cells(y, group, len(self.groups_)), to_masses(weights))
+        positions, cell, weights = self._read_rows(X, y, sensitive_features, sample_weight)
+        return Rows(positions, cell, to_masses(weights))
 
     def _hold_out(self, X: Any, rows: Rows, validation: Any, rng: np.random.RandomState) -> HeldOut:
         """The rows that θ is chosen on: those given, some of the training rows, or none but these."""
+        from ._fit.samples import to_masses
+
         everything: Any = slice(None)
         if validation is not None:
-            return HeldOut(*self._read_validation(validation), everything, True)
+            X_scored, positions, cell, weights = self._read_validation(validation)
+            return HeldOut(X_scored, Rows(positions, cell, to_masses(weights)), everything, True)
         if self.validation_fraction is not None:
             train_at, scored_at = _inputs.stratified_split(rows.cell, self.validation_fraction, rng)
-            return HeldOut(X, rows.at(scored_at), train_at, False)
+            if len(scored_at):
+                return HeldOut(X, rows.at(scored_at), train_at, False)
+            warn(
+                f"no row can be held out of {len(rows.cell)}, one or less of each class and group: θ is chosen on the "
+                "training data",
+                UserWarning,
+                stacklevel=4,
+            )
         return HeldOut(X, None, everything, False)
 
     def _samples(self, rows: Rows, held_out: HeldOut, notion: FairnessNotion, team: Team) -> tuple[Sample, Sample]:
         """The rows to train on and those that θ is chosen on, checked for groups that a rate is not defined for."""
         from ._fit.samples import Sample
 
-        n_groups, labels = len(self.groups_), [str(label) for label in self.classes_]
+        n_groups, labels = len(self.groups_), [_inputs.shown(label) for label in self.classes_]
         train_rows = rows.at(held_out.train_at)
         train = Sample(train_rows.cell, n_groups, train_rows.masses, train_rows.positions, team)
         _inputs.check_groups(train.totals, self.groups_, labels, notion, "training data")
@@ -333,7 +343,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
         source = GroupSource(self.groups_, shares / shares.sum(), columns)
         if held_out.is_given and held_out.rows is not None:
-            source = source.agreeing_with(held_out.X, held_out.rows.cell % n_groups)
+            source = source.agreeing_with(held_out.X, held_out.rows.positions, held_out.rows.cell % n_groups)
         return source
 
     def _train_on_codes(
@@ -357,7 +367,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             scored_sources = read_sources(held_out.X) if held_out.is_given else sources
             binner.check(scored_sources)
             coded_scored = code_sample(bundles, scored_sources, scored)
-        start = starting_factors(train.totals, _inputs.read_class_weight(self.class_weight, self.classes_))
+        start = starting_factors(train.totals, _weights.read_class_weight(self.class_weight, self.classes_))
         return self._stump_learner(bundles, sources, train, coded, coded_scored, start, rng)
 
     def _stump_learner(
@@ -384,7 +394,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
 
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
-        start = starting_factors(train.totals, _inputs.read_class_weight(self.class_weight, self.classes_))
+        start = starting_factors(train.totals, _weights.read_class_weight(self.class_weight, self.classes_))
         return EstimatorLearner(self.estimator, self.classes_, X, train, held_out.X, scored, start, rng)
 
     def _boost(self, learner: Any, settings: Settings) -> Boosted:
@@ -400,6 +410,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         """What remains of training."""
         from ._fit.history import history
 
+        self._fitted = settings
         self._ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
         self.theta_ = boosted.theta
         self.threshold_ = boosted.rounds[boosted.theta - 1].threshold
@@ -414,15 +425,13 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         self.history_ = history(
             boosted,
             settings,
-            [_inputs.group_name(g) for g in self.groups_],
-            [str(label) for label in self.classes_],
+            _inputs.group_names(self.groups_),
+            [_inputs.shown(label) for label in self.classes_],
             columns if self.estimator is None else None,
             learner.scored is not learner.train,
         )
 
     def _settings(self) -> Settings:
-        from ._fit.loop import Settings
-
         return Settings(
             notion=get_notion(self.notion),
             n_estimators=self.n_estimators,
@@ -443,53 +452,83 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         validate_data(self, X, skip_check_array=True, reset=reset)  # names and number of columns
         return table
 
-    def _read_groups(
-        self, X: Any, sensitive_features: Any, groups: NDArray[Any] | None = None
-    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        if sensitive_features is not None and self.sensitive_feature is not None:
-            raise ValueError(
-                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
-                f"{self.sensitive_feature!r} in the constructor; use one of them"
-            )
-        if sensitive_features is None and self.sensitive_feature is not None:
-            sensitive_features = _inputs.sensitive_columns(X, self.sensitive_feature)
-        if sensitive_features is None:
-            if not self._needs_groups:
-                return np.zeros(len(X), dtype=np.intp), np.array(["all"], dtype=object)
-            raise ValueError(
-                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
-                "column of X with the parameter sensitive_feature"
-            )
-        codes, found = _inputs.read_groups(sensitive_features, len(X), groups)
-        if len(found) < 2 and self._needs_groups:
-            raise ValueError(
-                f"only one group in the sensitive attribute, {_inputs.group_name(found[0])!r}: two are needed"
-            )
-        return codes, found
+    def _forget(self) -> None:
+        """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_ensemble"]:
+            delattr(self, name)
+        self._scored = self._frontier = self._group_source = self._group_thresholds = None
+        self._sensitive_feature = self.sensitive_feature
 
-    def _check_still_two(self, y: NDArray[np.int8], group: NDArray[np.intp]) -> None:
-        if len(np.unique(y)) < 2:
-            raise ValueError(f"only class {self.classes_.tolist()[y[0]]!r} has rows of positive sample_weight")
-        if len(np.unique(group)) < 2 and self._needs_groups:
-            name = _inputs.group_name(self.groups_[group[0]])
-            raise ValueError(f"only one group has rows of positive sample_weight, {name!r}: two are needed")
+    def _read_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.int32], NDArray[Any], Floats | None]:
+        """The rows of X that count, and of each its cell and weight; sets ``classes_`` and ``groups_``.
 
-    def _read_validation(self, validation: Any) -> tuple[Any, Rows]:
-        from ._fit.samples import to_masses
+        A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
+        """
+        rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
+        try:
+            codes, self.classes_ = _inputs.read_target(y, len(rows))
+            group, self.groups_ = self._read_groups(X, rows, sensitive_features)
+        except ValueError as error:
+            if len(rows) == len(X):
+                raise
+            raise ValueError(f"of the {len(rows)} rows of positive sample_weight: {error}") from None
+        return rows, _inputs.cells(codes, group, len(self.groups_)), weights
 
+    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
+        """X, and the rows of it that count with the cell and weight of each."""
         if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
                 f"got {type(validation).__name__}"
                 + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
             )
-        X, y, sensitive, weights = (*validation, None, None)[:4]
+        X, y, sensitive, sample_weight = (*validation, None, None)[:4]
         X = self._read_table(X, reset=False)
-        codes, _ = _inputs.read_target(y, len(X), self.classes_)
-        group, _ = self._read_groups(X, sensitive, self.groups_)
-        positions = np.arange(len(X), dtype=np.int32)
-        masses = to_masses(_inputs.read_weights(weights, len(X)))
-        return X, Rows(positions, _inputs.cells(codes, group, len(self.groups_)), masses)
+        rows, y, sensitive, weights = self._weighted_rows(X, y, sensitive, sample_weight)
+        codes, _ = _inputs.read_target(y, len(rows), self.classes_)
+        group, _ = self._read_groups(X, rows, sensitive, self.groups_)
+        return X, rows, _inputs.cells(codes, group, len(self.groups_)), weights
+
+    def _weighted_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.int32], Any, Any, Floats | None]:
+        """The rows of positive weight, and y, the groups and the weights of these."""
+        weights = _weights.read_fit_weights(sample_weight, len(X))
+        rows = np.arange(len(X), dtype=np.int32)
+        if weights is None or weights.all():
+            return rows, y, sensitive_features, weights
+        rows = rows[weights > 0]
+        _inputs.check_lengths(len(X), y=y, sensitive_features=sensitive_features)
+        return rows, _inputs.take_rows(y, rows), _inputs.take_rows(sensitive_features, rows), weights[rows]
+
+    def _read_groups(
+        self, X: Any, rows: NDArray[np.int32], sensitive_features: Any, groups: NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """The group of each row, and the groups; ``sensitive_features`` belongs to these rows."""
+        if sensitive_features is not None and self._sensitive_feature is not None:
+            raise ValueError(
+                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
+                f"{self._sensitive_feature!r} in the constructor; use one of them"
+            )
+        if sensitive_features is None and self._sensitive_feature is not None:
+            sensitive_features = _inputs.sensitive_columns(X, self._sensitive_feature)
+            if len(rows) < len(X):
+                sensitive_features = _inputs.take_rows(sensitive_features, rows)
+        if sensitive_features is None:
+            if not self._needs_groups:
+                return np.zeros(len(rows), dtype=np.intp), np.array(["all"], dtype=object)
+            raise ValueError(
+                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
+                "column of X with the parameter sensitive_feature"
+            )
+        codes, found = _inputs.read_groups(sensitive_features, len(rows), groups)
+        if len(found) < 2 and self._needs_groups:
+            raise ValueError(
+                f"only one group in the sensitive attribute, {_inputs.group_name(found[0])!r}: two are needed"
+            )
+        return codes, found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from .._rates import balanced_error_rate, error_rate
-from .loop import Boosted, Settings
+from .._settings import Settings
+from .loop import Boosted
 
 
 def history(

@@ -20,6 +20,7 @@ from .._binning import Binner, Codes
 from .._bundles import Bundles
 from .._codes import MAX_BINS
 from .._engine.threads import Team
+from .._settings import Settings
 from .._sources import Source, find_categorical, read_sources
 from .._thresholds import first_minimum
 from ..notions import NoNotion
@@ -158,7 +159,7 @@ class FAEClassifier(Boundaries):
         """
         # numba is imported by these; not before it is needed.
         from .._fit.learners.stump import StumpLearner
-        from .._fit.loop import Settings, boost, starting_factors
+        from .._fit.loop import boost, starting_factors
         from .._fit.samples import Sample, code_sample, to_masses
 
         data = self._read_fit(X, y, sensitive_features, sample_weight)
