@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
-from warnings import warn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,8 +14,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from . import _inputs, _weights
-from ._binning import Binner
-from ._bundles import Bundles
 from ._codes import MAX_BINS
 from ._control import Control
 from ._engine.threads import Team
@@ -27,12 +24,13 @@ from ._portable import Portable
 from ._prediction import Prediction
 from ._progress import Progress
 from ._settings import Settings
-from ._sources import Source, column_names, find_categorical, read_sources
+from ._sources import column_names
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
     from ._fit.loop import Boosted
-    from ._fit.samples import CodedSample, Masses, Sample
+    from ._fit.preparation import CodedTables, Rows, Split
+    from ._fit.samples import Sample
 
 Floats = NDArray[np.float64]
 
@@ -40,26 +38,6 @@ Floats = NDArray[np.float64]
 MAX_GROUP_THRESHOLDS = 100
 
 __all__ = ["AdaFairClassifier"]
-
-
-class Rows(NamedTuple):
-    """Rows of a table that take part: their positions in it, the cell and the sample weight of each."""
-
-    positions: NDArray[Any]
-    cell: NDArray[Any]
-    masses: Masses
-
-    def at(self, chosen: Any) -> Rows:
-        return Rows(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
-
-
-class HeldOut(NamedTuple):
-    """The rows that θ is chosen on; None for the training rows themselves."""
-
-    X: Any  # the table they are rows of
-    rows: Rows | None
-    train_at: Any  # which of the rows that were read are to train on
-    is_given: bool  # by the user, as a table of its own
 
 
 class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEstimator):
@@ -275,127 +253,77 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         X = self._read_table(X, reset=True)
         settings = self._settings()
         rng = check_random_state(self.random_state)
-        rows = self._read_training(X, y, sensitive_features, sample_weight)
+        rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight))
         if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
             raise ValueError(
                 f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
                 'groups, cut the column into bands, or use threshold="auto", one threshold for all'
             )
+        split = self._split(X, rows, validation, rng)
+        if settings.threshold == "per_group":
+            self._group_source = self._find_group_source(X, rows, split, sensitive_features)
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
-            held_out = self._hold_out(X, rows, validation, rng)
-            samples = self._samples(rows, held_out, settings.notion, team)
-            if settings.threshold == "per_group":
-                self._group_source = self._find_group_source(X, rows, held_out, sensitive_features)
-            if self.estimator is None:
-                learner = self._train_on_codes(X, rows, held_out, *samples, rng)
-            else:
-                learner = self._train_on_tables(X, held_out, *samples, rng)
-            del rows, held_out, samples  # the learner keeps what it needs
+            train, scored = split.samples(len(self.groups_), team)
+            self._check_samples(train, scored, settings.notion)
+            learner = self._learner(rows, split, train, scored, rng)
+            del rows, split, train, scored  # the learner keeps what it needs
             boosted = self._boost(learner, settings)
         self._keep(boosted, learner, settings, column_names(X))
         return self
 
-    def _read_training(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
-        """What is known about the rows of X that count; sets ``classes_`` and ``groups_``."""
-        from ._fit.samples import to_masses  # numba is needed only now
+    def _split(self, X: Any, rows: Rows, validation: Any, rng: np.random.RandomState) -> Split:
+        """Which rows to train on, and which to choose θ on: those given, some of the training rows, or all of these."""
+        from ._fit.preparation import Split, hold_out  # numba is needed only now
 
-        positions, cell, weights = self._read_rows(X, y, sensitive_features, sample_weight)
-        return Rows(positions, cell, to_masses(weights))
+        if validation is None:
+            return hold_out(X, rows, self.validation_fraction, rng)
+        X_scored, positions, cell, weights = self._read_validation(validation)
+        return Split(X, rows, X_scored, self._counted_rows(positions, cell, weights))
 
-    def _hold_out(self, X: Any, rows: Rows, validation: Any, rng: np.random.RandomState) -> HeldOut:
-        """The rows that θ is chosen on: those given, some of the training rows, or none but these."""
+    def _counted_rows(self, positions: NDArray[Any], cell: NDArray[Any], weights: Floats | None) -> Rows:
+        from ._fit.preparation import Rows
         from ._fit.samples import to_masses
 
-        everything: Any = slice(None)
-        if validation is not None:
-            X_scored, positions, cell, weights = self._read_validation(validation)
-            return HeldOut(X_scored, Rows(positions, cell, to_masses(weights)), everything, True)
-        if self.validation_fraction is not None:
-            train_at, scored_at = _inputs.stratified_split(rows.cell, self.validation_fraction, rng)
-            if len(scored_at):
-                return HeldOut(X, rows.at(scored_at), train_at, False)
-            warn(
-                f"no row can be held out of {len(rows.cell)}, one or less of each class and group: θ is chosen on the "
-                "training data",
-                UserWarning,
-                stacklevel=4,
-            )
-        return HeldOut(X, None, everything, False)
+        return Rows(positions, cell, to_masses(weights))
 
-    def _samples(self, rows: Rows, held_out: HeldOut, notion: FairnessNotion, team: Team) -> tuple[Sample, Sample]:
-        """The rows to train on and those that θ is chosen on, checked for groups that a rate is not defined for."""
-        from ._fit.samples import Sample
-
-        n_groups, labels = len(self.groups_), [_inputs.shown(label) for label in self.classes_]
-        train_rows = rows.at(held_out.train_at)
-        train = Sample(train_rows.cell, n_groups, train_rows.masses, train_rows.positions, team)
+    def _check_samples(self, train: Sample, scored: Sample, notion: FairnessNotion) -> None:
+        labels = [_inputs.shown(label) for label in self.classes_]
         _inputs.check_groups(train.totals, self.groups_, labels, notion, "training data")
-        if held_out.rows is None:
-            return train, train
-        scored = Sample(held_out.rows.cell, n_groups, held_out.rows.masses, held_out.rows.positions, team)
-        _inputs.check_groups(scored.totals, self.groups_, labels, notion, "validation data")
-        return train, scored
+        if scored is not train:
+            _inputs.check_groups(scored.totals, self.groups_, labels, notion, "validation data")
 
-    def _find_group_source(self, X: Any, rows: Rows, held_out: HeldOut, sensitive_features: Any) -> GroupSource:
+    def _find_group_source(self, X: Any, rows: Rows, split: Split, sensitive_features: Any) -> GroupSource:
         """Where prediction will find the group of a row."""
         n_groups = len(self.groups_)
         columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
         shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
         source = GroupSource(self.groups_, shares / shares.sum(), columns)
-        if held_out.is_given and held_out.rows is not None:
-            source = source.agreeing_with(held_out.X, held_out.rows.positions, held_out.rows.cell % n_groups)
+        if split.scored is not None:
+            source = source.agreeing_with(split.X_scored, split.scored.positions, split.scored.cell % n_groups)
         return source
 
-    def _train_on_codes(
-        self, X: Any, rows: Rows, held_out: HeldOut, train: Sample, scored: Sample, rng: np.random.RandomState
-    ) -> Any:
-        """The native weak learner, on columns turned into codes."""
-        from ._fit.loop import starting_factors
-        from ._fit.samples import code_sample
-
-        sources = read_sources(X)
-        categorical = find_categorical(X, sources, self.categorical_features)
-        fitted_on = rows.at(held_out.train_at)
-        masses = fitted_on.masses.values_or_none
-        binner = Binner.fit(sources, fitted_on.positions, masses, self.max_bins, categorical, train.team)
-        if self._group_source is not None:
-            group = rows.cell % len(self.groups_)
-            self._group_source = self._group_source.with_codes(binner, X, rows.positions, group)
-        bundles = Bundles(binner)
-        coded = coded_scored = code_sample(bundles, sources, train)
-        if scored is not train:
-            scored_sources = read_sources(held_out.X) if held_out.is_given else sources
-            binner.check(scored_sources)
-            coded_scored = code_sample(bundles, scored_sources, scored)
-        start = starting_factors(train.totals, _weights.read_class_weight(self.class_weight, self.classes_))
-        return self._stump_learner(bundles, sources, train, coded, coded_scored, start, rng)
-
-    def _stump_learner(
-        self,
-        bundles: Bundles,
-        sources: list[Source],
-        sample: Sample,
-        train: CodedSample,
-        scored: CodedSample,
-        start: Floats,
-        rng: np.random.RandomState,
-    ) -> Any:
-        """The native weak learner; SMOTEBoost has one of its own. ``sample`` is ``train`` before equal rows merged."""
-        from ._fit.learners.stump import StumpLearner
-
-        return StumpLearner(bundles, train, scored, start, self.criterion)
-
-    def _train_on_tables(
-        self, X: Any, held_out: HeldOut, train: Sample, scored: Sample, rng: np.random.RandomState
-    ) -> Any:
-        """Any classifier as weak learner, on the tables as they are."""
+    def _learner(self, rows: Rows, split: Split, train: Sample, scored: Sample, rng: np.random.RandomState) -> Any:
+        """The weak learner: the native one on columns turned into codes, or any classifier on tables as they are."""
         from ._fit.learners.estimator import EstimatorLearner
         from ._fit.loop import starting_factors
+        from ._fit.preparation import code_tables
 
-        if not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
         start = starting_factors(train.totals, _weights.read_class_weight(self.class_weight, self.classes_))
-        return EstimatorLearner(self.estimator, self.classes_, X, train, held_out.X, scored, start, rng)
+        if self.estimator is not None:
+            if not has_fit_parameter(self.estimator, "sample_weight"):
+                raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
+            return EstimatorLearner(self.estimator, self.classes_, split.X, train, split.X_scored, scored, start, rng)
+        coded = code_tables(split, train, scored, self.max_bins, self.categorical_features)
+        if self._group_source is not None:
+            group = rows.cell % len(self.groups_)
+            self._group_source = self._group_source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
+        return self._stump_learner(coded, train, start, rng)
+
+    def _stump_learner(self, coded: CodedTables, sample: Sample, start: Floats, rng: np.random.RandomState) -> Any:
+        """The native weak learner; SMOTEBoost has one of its own. ``sample`` has the rows before equal ones merged."""
+        from ._fit.learners.stump import StumpLearner
+
+        return StumpLearner(coded.bundles, coded.train, coded.scored, start, self.criterion)
 
     def _boost(self, learner: Any, settings: Settings) -> Boosted:
         from ._fit import loop

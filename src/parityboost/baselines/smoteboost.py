@@ -14,9 +14,8 @@ from ..notions import NoNotion
 
 if TYPE_CHECKING:
     from .._binning import Floats
-    from .._bundles import Bundles
-    from .._fit.samples import CodedSample, Sample
-    from .._sources import Source
+    from .._fit.preparation import CodedTables
+    from .._fit.samples import Sample
     from ._smote import SmoteLearner
 
 
@@ -122,18 +121,10 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         self.random_state = random_state
 
     def _settings(self) -> Settings:
-
         return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
 
     def _stump_learner(
-        self,
-        bundles: Bundles,
-        sources: list[Source],
-        sample: Sample,
-        train: CodedSample,
-        scored: CodedSample,
-        start: Floats,
-        rng: np.random.RandomState,
+        self, coded: CodedTables, sample: Sample, start: Floats, rng: np.random.RandomState
     ) -> SmoteLearner:
         from ._smote import Smote, SmoteLearner
 
@@ -148,12 +139,12 @@ class SMOTEBoostClassifier(AdaFairClassifier):
                 f"{self.minority_class_!r} has only one"
             )
         mass = sample.masses.values[theirs] if len(sample.masses.values) else None
-        smote = Smote(bundles.binner, sources, sample.rows[theirs], mass, self.k_neighbors)
+        smote = Smote(coded.bundles.binner, coded.sources, sample.rows[theirs], mass, self.k_neighbors)
         drawn = smote.draw(self.n_synthetic * self.n_estimators, rng)
         return SmoteLearner(
-            bundles,
-            train,
-            scored,
+            coded.bundles,
+            coded.train,
+            coded.scored,
             start,
             self.criterion,
             synthetic=smote.encode(drawn.points),

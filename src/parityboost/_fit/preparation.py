@@ -1,0 +1,83 @@
+"""From the rows that were read to samples and codes: who is trained on, and who θ is chosen on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._binning import Binner
+from .._bundles import Bundles
+from .._engine.threads import Team
+from .._inputs import stratified_split
+from .._sources import Source, find_categorical, read_sources
+from .samples import CodedSample, Masses, Sample, code_sample
+
+
+class Rows(NamedTuple):
+    """Rows of a table that count: their positions in it, the cell and the sample weight of each."""
+
+    positions: NDArray[Any]
+    cell: NDArray[Any]
+    masses: Masses
+
+    def at(self, chosen: Any) -> Rows:
+        return Rows(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
+
+
+class Split(NamedTuple):
+    """The rows of X to train on, and those of another table, or of X as well, that θ is chosen on."""
+
+    X: Any
+    train: Rows
+    X_scored: Any
+    scored: Rows | None  # None for the training rows themselves
+
+    def samples(self, n_groups: int, team: Team) -> tuple[Sample, Sample]:
+        """Both kinds of rows as samples; one and the same if θ is chosen on the training rows."""
+        train = Sample(self.train.cell, n_groups, self.train.masses, self.train.positions, team)
+        if self.scored is None:
+            return train, train
+        return train, Sample(self.scored.cell, n_groups, self.scored.masses, self.scored.positions, team)
+
+
+def hold_out(X: Any, rows: Rows, fraction: float | None, rng: np.random.RandomState) -> Split:
+    """Some of the rows to choose θ on, a share of each cell; none if the share is None or no cell has two rows."""
+    if fraction is None:
+        return Split(X, rows, X, None)
+    train_at, scored_at = stratified_split(rows.cell, fraction, rng)
+    if len(scored_at):
+        return Split(X, rows.at(train_at), X, rows.at(scored_at))
+    warn(
+        f"no row can be held out of {len(rows.cell)}, one or less of each class and group: θ is chosen on the training "
+        "data",
+        UserWarning,
+        stacklevel=5,
+    )
+    return Split(X, rows, X, None)
+
+
+class CodedTables(NamedTuple):
+    """Columns turned into codes, and what they were turned from."""
+
+    bundles: Bundles
+    sources: list[Source]  # of X
+    train: CodedSample
+    scored: CodedSample
+
+
+def code_tables(split: Split, train: Sample, scored: Sample, max_bins: int, categorical_features: Any) -> CodedTables:
+    """Learn the bins from the training rows, and encode these and those that θ is chosen on."""
+    sources = read_sources(split.X)
+    categorical = find_categorical(split.X, sources, categorical_features)
+    masses = split.train.masses.values_or_none
+    binner = Binner.fit(sources, split.train.positions, masses, max_bins, categorical, train.team)
+    bundles = Bundles(binner)
+    coded = code_sample(bundles, sources, train)
+    if scored is train:
+        return CodedTables(bundles, sources, coded, coded)
+    scored_sources = sources if split.X_scored is split.X else read_sources(split.X_scored)
+    binner.check(scored_sources)
+    return CodedTables(bundles, sources, coded, code_sample(bundles, scored_sources, scored))
