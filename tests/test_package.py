@@ -85,7 +85,7 @@ LAYERS = [
     {"_engine", "_json_values", "_model_file", "notions"},
     {"_binning", "_inputs", "_settings"},
     {"_bundles", "_ensemble", "_shapes", "_thresholds", "_weights"},
-    {"_frontier", "_groups", "_onnx", "metrics"},
+    {"_choice", "_frontier", "_groups", "_onnx", "metrics"},
     {"_fit", "_model_json"},
     {"_control", "_portable", "_prediction"},
     {"estimators"},

@@ -92,7 +92,17 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
         the training data itself. Not used when ``fit`` is given a validation set.
     n_iter_no_change : int or None, default=None
-        Stop when the objective on the validation data has not improved for so many rounds.
+        Stop when the objective on the validation data has not improved for so many rounds. Rounds do not count as long
+        as the best model so far predicts one class for everyone.
+    keep : float, default=0.0
+        Share, between 0 and 1, of the balanced accuracy above one half that must be kept for the sake of fairness. It
+        is a share of the highest that any round and threshold of the same run has on the data that θ is chosen on.
+        Above 0, rates of few instances are believed only in part in this choice. 0 is the paper's rule, which
+        may choose a model that predicts one class for everyone: that is perfectly fair.
+    max_violation : float or None, default=None
+        Choose θ (and the threshold, if it is chosen) with the lowest balanced error among those whose violation of the
+        notion is at most this, not by the objective. If there is none that ``keep`` allows, the one with the lowest
+        violation, with a warning.
     sensitive_feature : str, int, list or None, default=None
         Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
     n_jobs : int or None, default=None
@@ -174,6 +184,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "keep": [Interval(Real, 0, 1, closed="both")],
+        "max_violation": [Interval(Real, 0, None, closed="left"), None],
         "sensitive_feature": [str, Integral, list, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -199,6 +211,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         categorical_features: Any = "from_dtype",
         validation_fraction: float | None = 0.33,
         n_iter_no_change: int | None = None,
+        keep: float = 0.0,
+        max_violation: float | None = None,
         sensitive_feature: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -219,6 +233,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         self.categorical_features = categorical_features
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.keep = keep
+        self.max_violation = max_violation
         self.sensitive_feature = sensitive_feature
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -260,6 +276,10 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
                 'groups, cut the column into bands, or use threshold="auto", one threshold for all'
             )
         split = self._split(X, rows, validation, rng)
+        unit = 1.0
+        if settings.keep:
+            given = (sample_weight, X) if validation is None else ((*validation, None, None)[3], split.X_scored)
+            unit = _weights.rows_per_weight(given[0], len(given[1]))
         if settings.threshold == "per_group":
             self._group_source = self._find_group_source(X, rows, split, sensitive_features)
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
@@ -267,7 +287,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             self._check_samples(train, scored, settings.notion)
             learner = self._learner(rows, split, train, scored, rng)
             del rows, split, train, scored  # the learner keeps what it needs
-            boosted = self._boost(learner, settings)
+            boosted = self._boost(learner, settings, unit)
         self._keep(boosted, learner, settings, column_names(X))
         return self
 
@@ -325,13 +345,13 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
 
         return StumpLearner(coded.bundles, coded.train, coded.scored, start, self.criterion)
 
-    def _boost(self, learner: Any, settings: Settings) -> Boosted:
+    def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
         from ._fit import loop
 
         progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
-        boosted = loop.boost(learner, settings, progress)
+        boosted = loop.boost(learner, settings, progress, unit)
         if progress is not None:
-            progress.close(boosted.theta, boosted.stopped)
+            progress.close(boosted.choice.theta, boosted.stopped)
         return boosted
 
     def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str]) -> None:
@@ -340,10 +360,11 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
 
         self._fitted = settings
         self._ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-        self.theta_ = boosted.theta
-        self.threshold_ = boosted.rounds[boosted.theta - 1].threshold
+        self.theta_ = boosted.choice.theta
+        thresholds = boosted.choice.thresholds
+        self.threshold_ = thresholds[self.theta_ - 1] if thresholds.ndim > 1 else float(thresholds[self.theta_ - 1])
         if self._group_source is not None:
-            self._group_thresholds = boosted.thresholds
+            self._group_thresholds = thresholds
         if settings.choose_theta:
             scored, n_cells = learner.scored, 2 * len(self.groups_)
             cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), scored.sizes)
@@ -370,6 +391,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             learner_weight=self.learner_weight,
             threshold=self.threshold if isinstance(self.threshold, str) else on_fine_grid(float(self.threshold)),
             n_iter_no_change=self.n_iter_no_change,
+            keep=float(self.keep),
+            max_violation=None if self.max_violation is None else float(self.max_violation),
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -31,14 +31,14 @@ def history(
     for name, delta in notion.deltas(cost_counts).items():
         table[f"delta_{name}"] = delta
     costs = np.array([r.costs for r in rounds])
-    boosted_classes = sorted({label for gap in notion.gaps for label in gap.boosts})
+    boosted_classes = sorted({label for gap in notion.gaps for label in (*gap.boosts, *gap.boosts_ahead)})
     for k, group in enumerate(groups):
         for label in boosted_classes:
             table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
     table["Z"] = z
     # The bound holds for ±1 votes, i.e. for the discrete update (Eq. 20 with γ = 1, as every C ≥ 1).
     table["bound"] = np.cumprod(z) if settings.update == "discrete" else np.full(len(z), np.nan)
-    scored_counts = np.array([r.scored_counts for r in rounds])
+    scored_counts = boosted.choice.counts
     if has_validation:
         measured = {"train": np.array([r.train_counts for r in rounds]), "validation": scored_counts}
     else:
@@ -48,8 +48,8 @@ def history(
         table[f"{prefix}_ber"] = balanced_error_rate(counts)
         table[f"{prefix}_violation"] = notion.violation(counts)
         table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
-    if boosted.thresholds.ndim == 1:
-        table["threshold"] = boosted.thresholds
+    if boosted.choice.thresholds.ndim == 1:
+        table["threshold"] = boosted.choice.thresholds
     else:
-        table |= {f"threshold[{group}]": boosted.thresholds[:, k] for k, group in enumerate(groups)}
+        table |= {f"threshold[{group}]": boosted.choice.thresholds[:, k] for k, group in enumerate(groups)}
     return pd.DataFrame(table, index=pd.RangeIndex(1, len(rounds) + 1, name="round"))

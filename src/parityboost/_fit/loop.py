@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._choice import Choice, Rounds, is_constant
 from .._ensemble import on_grid
 from .._settings import Settings
-from .._thresholds import SAME_OBJECTIVE, best_group_thresholds, best_threshold, candidates, first_minimum
+from .._thresholds import candidates
 from .learners.base import Learner
-from .samples import Sample
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +36,6 @@ class Round(NamedTuple):
     cost_counts: Floats  # the counts that the costs were taken from
     costs: Floats  # u[group, class]
     train_counts: Floats  # of the partial ensemble, at the given threshold (at 0 if it is chosen per round)
-    scored_counts: Floats  # of the partial ensemble on the data that θ is chosen on
-    threshold: float | Floats  # one for all, or one per group
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,8 @@ class Boosted:
     """The outcome of :func:`boost`."""
 
     rounds: list[Round]
-    theta: int
+    choice: Choice
     stopped: str  # why training ended: "n_estimators", "perfect", "termination" or "no_change"
-
-    @property
-    def thresholds(self) -> Floats:
-        """Of every round; one column per group if each has its own."""
-        return np.array([r.threshold for r in self.rounds])
 
     @property
     def alphas(self) -> Floats:
@@ -59,18 +52,22 @@ class Boosted:
 
 
 def boost(
-    learner: Learner, settings: Settings, on_round: Callable[[int, Round, float, int], None] | None = None
+    learner: Learner,
+    settings: Settings,
+    on_round: Callable[[int, Round, float, int], None] | None = None,
+    unit: float = 1.0,
 ) -> Boosted:
     """Train up to T weak learners and choose θ.
 
     ``learner.scored`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told the
-    number of the round, the round, its objective, and the best round so far.
+    number of the round, the round, its objective, and the best round so far. ``unit`` is the number of rows that a
+    weight of one on the scored rows stands for.
     """
     notion, train, scored = settings.notion, learner.train, learner.scored
+    offers = Rounds(settings, unit)
     threshold = 0.0 if isinstance(settings.threshold, str) else settings.threshold
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
-    theta, best = 0, np.inf
     stopped = "n_estimators"
     for j in range(1, settings.n_estimators + 1):
         h = learner.fit()
@@ -96,19 +93,24 @@ def boost(
         growth = learner.reweight(h, 1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth
 
-        scored_counts, threshold_j = choose_threshold(scored, settings)
-        train_counts = train.threshold_counts()
-        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train_counts, scored_counts, threshold_j))
+        if isinstance(settings.threshold, str):
+            offers.add_candidates(candidates(scored.margin, scored.cell, scored.sample_weight, scored.totals))
+        else:
+            offers.add_counts(scored.threshold_counts())
+        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train.threshold_counts()))
         if watch_objective:
-            objective = float(notion.objective(scored_counts, settings.c))
-            if objective < best - SAME_OBJECTIVE:
-                theta, best = j, objective
+            choice = offers.choose()
             if on_round is not None:
-                on_round(j, rounds[-1], objective, theta)
+                on_round(j, rounds[-1], float(choice.measures.objective[-1]), choice.theta)
         if h.error <= PERFECT:
             stopped = "perfect"
             break
-        if settings.n_iter_no_change is not None and j - theta >= settings.n_iter_no_change:
+        # As long as the best model predicts one class for everyone, there is something to wait for.
+        if (
+            settings.n_iter_no_change is not None
+            and j - choice.theta >= settings.n_iter_no_change
+            and not is_constant(choice.chosen)
+        ):
             stopped = "no_change"
             break
     if not rounds:
@@ -117,12 +119,7 @@ def boost(
             "fitted: check that the columns of X say something about y, or use a stronger estimator"
             + (' or learner_weight="error"' if settings.learner_weight == "cost" else "")
         )
-    if settings.choose_theta:
-        objectives = notion.objective(np.array([r.scored_counts for r in rounds]), settings.c)
-        theta = first_minimum(objectives) + 1
-    else:
-        theta = len(rounds)
-    return Boosted(rounds, theta, stopped)
+    return Boosted(rounds, offers.choose(), stopped)
 
 
 def learner_weight(right: float, wrong: float) -> float:
@@ -130,16 +127,6 @@ def learner_weight(right: float, wrong: float) -> float:
     if right <= wrong:
         return 0.0
     return max(on_grid(0.5 * math.log(right / max(wrong, PERFECT))), 0.0)
-
-
-def choose_threshold(scored: Sample, settings: Settings) -> tuple[Floats, float | Floats]:
-    """The counts on the rows that θ is chosen on, and the threshold they are at: the given one, or the best."""
-    if not isinstance(settings.threshold, str):
-        return scored.threshold_counts(), settings.threshold
-    found = candidates(scored.margin, scored.cell, scored.sample_weight, scored.totals)
-    choose: Callable[..., Any] = best_group_thresholds if settings.threshold == "per_group" else best_threshold
-    counts, threshold = choose(found, settings.notion, settings.c)
-    return counts, threshold
 
 
 def starting_factors(totals: Floats, class_weight: str | Floats | None) -> Floats:

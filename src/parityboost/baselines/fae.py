@@ -186,7 +186,7 @@ class FAEClassifier(Boundaries):
                 learner = StumpLearner(bundles, bag, bag, start, self.criterion)
                 boosted = boost(learner, settings)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-            tables = ensemble.tables(boosted.theta)
+            tables = ensemble.tables(boosted.choice.theta)
             return tables, _votes(codes, tables)
 
         # The kernels release the GIL: threads share the data and need no copies.
