@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parityboost._sources as sources
+from parityboost import _cuts
 from parityboost._binning import Binner, CategoricalColumn, NumericColumn
 from parityboost._codes import MISSING
 from parityboost._engine.threads import Team
@@ -296,3 +297,63 @@ def test_two_columns_of_one_name_are_not_confused():
     X = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
     with pytest.raises(ValueError, match="2 columns of X are called 'a'"):
         find_categorical(X, ["a"])
+
+
+# --- Cuts ---------------------------------------------------------------------------------------------------
+
+COLUMNS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "skewed": lambda rng, n: np.exp(3 * rng.normal(size=n)),
+    "mostly zero": lambda rng, n: np.where(rng.random(n) < 0.9, 0.0, np.exp(rng.normal(size=n))),
+    "integers": lambda rng, n: rng.integers(0, 10**6, n).astype(float),
+    "few integers": lambda rng, n: rng.integers(-500, 500, n).astype(float),
+    "far away": lambda rng, n: np.append(rng.random(n - 1), 1e300),
+    "close together": lambda rng, n: 1 + 1e-10 * rng.random(n),
+    "popular prices": lambda rng, n: np.where(rng.random(n) < 0.5, rng.integers(0, 400, n) / 4, 100 * rng.random(n)),
+    "missing": lambda rng, n: np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_bins_of_many_rows_weigh_about_as_much_as_those_of_sorted_rows(monkeypatch, name, weighted):
+    rng = np.random.default_rng(0)
+    values = COLUMNS[name](rng, 60_000)
+    weights = rng.integers(1, 5, len(values)) if weighted else None
+    exact = _cuts.find_stretches(values, weights).edges(64)
+    monkeypatch.setattr(_cuts, "EXACT_ROWS", 1000)
+    edges = _cuts.find_stretches(values, weights).edges(64)
+    known = ~np.isnan(values)
+    masses = [
+        np.bincount(np.searchsorted(e, values[known]), None if weights is None else weights[known], len(e) + 1)
+        for e in (edges, exact)
+    ]
+    assert len(edges) == len(exact)
+    np.testing.assert_allclose(*map(np.sort, masses), rtol=0.15, atol=0.05 * masses[1].sum() / 64)
+    # No edge is a value of the upper bin, and heavy values are alone.
+    assert (np.diff(edges) > 0).all()
+    value, count = np.unique(values[known], return_counts=True)
+    for heavy in value[count > 0.05 * len(values)]:
+        code = np.searchsorted(edges, heavy)
+        assert np.unique(values[known][np.searchsorted(edges, values[known]) == code]).tolist() == [heavy]
+
+
+@pytest.mark.parametrize("limit", [1000, 10**6])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_bins_do_not_depend_on_the_order_of_the_rows_nor_on_repeating_them(monkeypatch, name, limit):
+    monkeypatch.setattr(_cuts, "EXACT_ROWS", limit)
+    rng = np.random.default_rng(1)
+    values, repeats = COLUMNS[name](rng, 20_000), rng.integers(1, 4, 20_000)
+    weighted = _cuts.find_stretches(values, repeats).edges(100)
+    order = rng.permutation(len(values))
+    np.testing.assert_array_equal(_cuts.find_stretches(values[order], repeats[order]).edges(100), weighted)
+    rows = rng.permutation(np.repeat(values, repeats))
+    np.testing.assert_array_equal(_cuts.find_stretches(rows, None).edges(100), weighted)
+
+
+def test_keys_are_in_the_order_of_the_numbers():
+    values = np.array([-np.inf, -1e308, -2.0, -1.0, -5e-324, 0.0, 5e-324, 0.1, 1.0, 1e308, np.inf])
+    keys = _cuts.to_keys(values)
+    assert (np.diff(keys.astype(object)) > 0).all()
+    np.testing.assert_array_equal(_cuts.to_floats(keys), values)
+    assert _cuts.to_keys(np.array([-0.0])) == _cuts.to_keys(np.array([0.0]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import make_people
-from parityboost import AdaFairClassifier
+from parityboost import AdaFairClassifier, _cuts
 from parityboost._binning import Binner
 from parityboost._bundles import Bundles
 from parityboost._engine.kernels import binning, histogram, lookup, rounds, splitting
@@ -73,6 +73,44 @@ def test_encode_numbers(kernel, rng):
         expected = np.where(np.isnan(values), 0, 1 + np.searchsorted(edges, values, side="left"))
         np.testing.assert_array_equal(codes, expected)
         assert not kernel("encode_numbers")(np.array([0.0, np.inf]), edges, codes)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_find_masses(kernel, rng, weighted):
+    values = rng.choice([-1.5, 0.0, -0.0, 2.0, 7.0, 1e300], 200)
+    weights = rng.integers(1, 9, 200) if weighted else np.empty(0, dtype=np.int64)
+    distinct, masses = np.empty(5), np.empty(5, dtype=np.int64)
+    assert kernel("find_masses")(values, weights, distinct, masses) == 5
+    found = dict(zip(distinct.tolist(), masses.tolist(), strict=True))
+    assert found == {x: (weights if weighted else np.ones(200))[values == x].sum() for x in found}
+    assert kernel("find_masses")(rng.normal(size=50), weights, np.empty(10), np.empty(10, dtype=np.int64)) == 11
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_keys_are_counted_in_stretches_and_parts(kernel, rng, weighted):
+    values = np.concatenate([rng.normal(size=300) * 10.0 ** rng.integers(-9, 9, 300), [0.0, -0.0, 1e-320, -1e308]])
+    weights = rng.integers(1, 9, len(values)) if weighted else np.empty(0, dtype=np.int64)
+    w = weights if weighted else np.ones(len(values), dtype=np.int64)
+    keys = _cuts.to_keys(values)
+    bits = (values + 0.0).view(np.uint64)
+    for value, its_bits, key in zip(values, bits, keys, strict=True):
+        assert kernel("key_of")(value, its_bits) == key
+    start = keys.min()
+    shift = (int(keys.max()) - int(start)).bit_length() - 4
+    tree = _cuts.Tree.of(np.arange(16, dtype=np.uint64) << np.uint64(shift), shift)
+    kernel("count_keys")(values, weights, start, shift, tree.parts_of, tree.part_shift, 0, tree.mass)
+    at = ((keys - start) >> np.uint64(shift)).astype(int)
+    np.testing.assert_array_equal(tree.mass, np.bincount(at, w, 16))
+    fine = tree.divide(np.argsort(tree.mass)[-3:], 8.0)
+    kernel("count_keys")(values, weights, start, shift, fine.parts_of, fine.part_shift, 16, fine.mass)
+    wanted = np.ones(len(fine.mass), dtype=bool)
+    kernel("look_into")(values, start, shift, fine.parts_of, fine.part_shift, 16, wanted, fine.one_value, fine.is_mixed)
+    for k in np.flatnonzero(fine.parts_of < 0):  # each whole stretch, with what lies in it
+        low = start + fine.starts[k]
+        inside = (keys >= low) & (keys - low < np.uint64(1) << np.uint64(fine.shifts[k]))
+        assert fine.mass[k] == w[inside].sum()
+        assert fine.is_mixed[k] == (len(set(values[inside].tolist())) > 1)
+        assert inside.any() == (fine.one_value[k] in values[inside])
 
 
 def test_hash_rows(kernel, rng):

@@ -9,7 +9,8 @@ import pytest
 
 from conftest import best_option, make_people
 from parityboost import AdaFairClassifier, metrics
-from parityboost._binning import MAX_ROWS_FOR_EDGES, NumericColumn
+from parityboost._binning import NumericColumn
+from parityboost._cuts import EXACT_ROWS
 from parityboost._rates import precision, spread
 from parityboost._sources import NumberSource
 from parityboost._thresholds import candidates
@@ -38,8 +39,8 @@ def common_and_rare(n_rows):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_column_of_few_common_and_many_rare_values_keeps_its_bins(weighted):
-    values = common_and_rare(MAX_ROWS_FOR_EDGES * 2)
-    weights = np.random.default_rng(1).random(len(values)) + 0.5 if weighted else None
+    values = common_and_rare(EXACT_ROWS * 2)
+    weights = np.random.default_rng(1).integers(1, 9, len(values)) if weighted else None
     column = NumericColumn.fit(NumberSource("x", values), slice(None), weights, 255)
     codes = column.encode(NumberSource("x", np.arange(10.0)), slice(None))
     assert len(set(codes.tolist())) == 10

@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._codes import MISSING, X_BINNED_DTYPE
+from ._cuts import Stretches, find_stretches
 from ._engine.threads import Team
 from ._sources import CategorySource, NumberSource, Source, raise_infinite
-
-# Bins of a column with many values are learnt from so many rows: an edge is then off by about 0.1 % of the rows.
-MAX_ROWS_FOR_EDGES = 1 << 18
 
 Codes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
@@ -47,17 +45,13 @@ class NumericColumn:
         n_distinct = find_distinct(values, distinct)
         if n_distinct <= max_bins:
             distinct = np.sort(distinct[:n_distinct])
-            cuts = np.arange(n_distinct - 1)
+            stretches = Stretches(distinct, distinct, np.ones(n_distinct))
         else:
-            distinct, mass = _distinct_mass(values, weights)
-            cuts = _equal_mass_cuts(mass, max_bins)
-        if len(distinct) and np.isinf(distinct[[0, -1]]).any():
+            stretches = find_stretches(values, weights)
+        if n_distinct and np.isinf([stretches.lowest[0], stretches.highest[-1]]).any():
             raise_infinite(source.name)
-        below, above = distinct[cuts], distinct[cuts + 1]
-        edges = below / 2 + above / 2  # halved first: no overflow
-        # The midpoint of two neighbouring floats may round to the upper one, which would then move to the left bin.
-        edges = np.where(edges >= above, below, edges)
-        return cls(source.name, edges, len(edges) + 1 if len(distinct) else 0)
+        edges = stretches.edges(max_bins)
+        return cls(source.name, edges, len(edges) + 1 if n_distinct else 0)
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from."""
@@ -193,45 +187,6 @@ class Binner:
 def n_rows_of(rows: Rows, sources: list[Source]) -> int:
     """How many rows a selection has."""
     return len(range(*rows.indices(len(sources[0])))) if isinstance(rows, slice) else len(rows)
-
-
-def _distinct_mass(values: Floats, weights: NDArray[Any] | None) -> tuple[Floats, Floats]:
-    """Sorted distinct values and the weight of each, from a fixed random part of the rows if there are very many."""
-    present = ~np.isnan(values)
-    values, weights = values[present], None if weights is None else weights[present]
-    if len(values) > MAX_ROWS_FOR_EDGES:
-        part = np.random.default_rng(0).integers(len(values), size=MAX_ROWS_FOR_EDGES)
-        values, weights = values[part], None if weights is None else weights[part]
-    if weights is None:
-        values = np.sort(values)
-        last = np.flatnonzero(np.append(values[1:] > values[:-1], True))
-        return values[last], np.diff(last, prepend=-1).astype(np.float64)
-    order = np.argsort(values)
-    values, weights = values[order], weights[order]
-    first = np.flatnonzero(np.append(True, values[1:] > values[:-1]))
-    # Value by value: in differences of running sums a light value behind a heavy one would weigh nothing.
-    return values[first], np.add.reduceat(weights, first)
-
-
-def _equal_mass_cuts(mass: Floats, max_bins: int) -> NDArray[np.intp]:
-    """Positions after which to cut sorted distinct values so that the bins weigh about the same.
-
-    A value heavier than a bin gets one bin of its own and counts as exactly one bin, so that a column of mostly zeros
-    still spends the other bins on what is not zero.
-    """
-    if len(mass) <= max_bins:  # the data has more distinct values, but not the part of it that is looked at
-        return np.arange(len(mass) - 1)
-    cap = mass.sum() / max_bins
-    while True:
-        heavy = mass > cap
-        lower_cap = mass[~heavy].sum() / (max_bins - heavy.sum())
-        if lower_cap >= cap or heavy.sum() >= max_bins - 1:
-            break
-        cap = lower_cap
-    filled = np.cumsum(np.minimum(mass, cap)) / cap
-    # A bin ends with the value that fills it; the small number lets a bin that is full but for rounding end as well.
-    full = np.floor(filled + 1e-9)
-    return np.flatnonzero(np.diff(full, prepend=0.0)[:-1] > 0)[: max_bins - 1]
 
 
 def _kinds_of(source: Source) -> set[bool]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .compiling import Array, compiled
@@ -65,3 +67,105 @@ def hash_rows(codes: Array, hashes: Array) -> None:
         for i in range(hashes.shape[0]):
             mixed = (hashes[i] ^ np.uint64(column[i])) * np.uint64(0x9E3779B97F4A7C15)
             hashes[i] = mixed ^ (mixed >> np.uint64(29))
+
+
+@compiled
+def find_masses(values: Array, weights: Array, distinct: Array, masses: Array) -> int:
+    """Collect the distinct values and the weight of each; their number, or one more than fits if there are too many.
+
+    No value is NaN; an empty ``weights`` means one each.
+    """
+    weighted = weights.shape[0] > 0
+    n_slots = 4 * distinct.shape[0]
+    shift = np.uint64(64)
+    while n_slots >> np.int64(64 - shift) > 1:
+        shift -= np.uint64(1)
+    n_slots = 1 << np.int64(64 - shift)
+    slots = np.full(n_slots, -1, dtype=np.int32)
+    bits = values.view(np.uint64)
+    n_distinct = 0
+    for i in range(values.shape[0]):
+        value = values[i]
+        key = bits[i] if value != 0.0 else np.uint64(0)  # -0.0 equals 0.0
+        slot = np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> shift)
+        while slots[slot] >= 0 and distinct[slots[slot]] != value:
+            slot = (slot + 1) & (n_slots - 1)
+        if slots[slot] < 0:
+            if n_distinct == distinct.shape[0]:
+                return n_distinct + 1
+            slots[slot] = n_distinct
+            distinct[n_distinct] = value
+            masses[n_distinct] = 0
+            n_distinct += 1
+        masses[slots[slot]] += weights[i] if weighted else 1
+    return n_distinct
+
+
+@compiled
+def key_of(value: float, bits: int) -> Any:
+    """The bits of a float as an integer, in the order of the floats; -0.0 is 0.0."""
+    sign = np.uint64(1 << 63)
+    if value == 0.0:
+        return sign
+    return bits ^ (sign | (np.uint64(0) - (bits >> np.uint64(63))))  # all bits of what is negative, else the sign
+
+
+@compiled
+def stretch_of(key: int, shift: int, parts_of: Array, part_shift: Array, first_new: int) -> Any:
+    """The stretch that a key, counted from the start of the first one, is in.
+
+    The first stretches are 2^shift keys long. One that was divided has its parts from ``parts_of`` on, each
+    2^part_shift keys long; those from ``first_new`` on are whole.
+    """
+    at = np.int64(key >> np.uint64(shift))
+    while at < first_new and parts_of[at] >= 0:
+        within = key & ((np.uint64(1) << np.uint64(shift)) - np.uint64(1))
+        shift = part_shift[at]
+        at = parts_of[at] + np.int64(within >> np.uint64(shift))
+    return at
+
+
+@compiled
+def count_keys(
+    values: Array,
+    weights: Array,
+    start: int,
+    shift: int,
+    parts_of: Array,
+    part_shift: Array,
+    first_new: int,
+    mass: Array,
+) -> None:
+    """Add the weight of each value to ``mass`` of its stretch, if that is a new one.
+
+    An empty ``weights`` means one each.
+    """
+    weighted = weights.shape[0] > 0
+    bits = values.view(np.uint64)
+    for i in range(values.shape[0]):
+        at = stretch_of(key_of(values[i], bits[i]) - start, shift, parts_of, part_shift, first_new)
+        if at >= first_new:
+            mass[at] += weights[i] if weighted else 1
+
+
+@compiled
+def look_into(
+    values: Array,
+    start: int,
+    shift: int,
+    parts_of: Array,
+    part_shift: Array,
+    first_new: int,
+    wanted: Array,
+    one_value: Array,
+    is_mixed: Array,
+) -> None:
+    """``one_value`` that occurs in each stretch that is ``wanted``, and whether others do as well."""
+    bits = values.view(np.uint64)
+    for i in range(values.shape[0]):
+        at = stretch_of(key_of(values[i], bits[i]) - start, shift, parts_of, part_shift, first_new)
+        if wanted[at] and one_value[at] != values[i]:
+            if one_value[at] == one_value[at]:
+                is_mixed[at] = True
+            else:
+                one_value[at] = values[i]
