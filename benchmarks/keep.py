@@ -53,7 +53,10 @@ def measure(model, train, test, notion):
     model.fit(X, y, sensitive_features=groups)
     predicted = model.predict(test[0])
     ber = metrics.balanced_error_rate(test[1], predicted)
-    return {"balanced_accuracy": 1 - ber, "violation": metrics.violation(test[1], predicted, sensitive_features=test[2], notion=notion)}
+    return {
+        "balanced_accuracy": 1 - ber,
+        "violation": metrics.violation(test[1], predicted, sensitive_features=test[2], notion=notion),
+    }
 
 
 def main():
@@ -65,25 +68,44 @@ def main():
     for seed in range(options.splits):
         for name, train, test in tables(seed):
             for notion in NOTIONS:
-                common = {"update": "discrete", "class_weight": "balanced_groups", "threshold": "auto", "random_state": seed}
+                common = {
+                    "update": "discrete",
+                    "class_weight": "balanced_groups",
+                    "threshold": "auto",
+                    "random_state": seed,
+                }
                 models = {
                     "AdaBoost": AdaFairClassifier("none", **common),
                     "paper's rule": AdaFairClassifier(notion, random_state=seed),
                     "with options": AdaFairClassifier(notion, **common),
                 }
                 for method, model in models.items():
-                    rows.append({"table": name, "notion": notion, "method": method} | measure(model, train, test, notion))
+                    rows.append(
+                        {"table": name, "notion": notion, "method": method} | measure(model, train, test, notion)
+                    )
                 for strength in STRENGTHS:
                     _choice.HALF_BELIEVED = strength
                     model = AdaFairClassifier(notion, keep=0.5, **common)
                     method = f"keep 0.5, {strength:g}"
-                    rows.append({"table": name, "notion": notion, "method": method} | measure(model, train, test, notion))
+                    rows.append(
+                        {"table": name, "notion": notion, "method": method} | measure(model, train, test, notion)
+                    )
     found = pd.DataFrame(rows)
     found["objective"] = 1 - found["balanced_accuracy"] + found["violation"]
     order = list(dict.fromkeys(found["method"]))
-    print(found.groupby(["table", "notion", "method"])[["balanced_accuracy", "violation", "objective"]].mean().round(3)["objective"].unstack("method")[order].to_string())
-    print(found.groupby(["table", "method"])[["balanced_accuracy", "violation", "objective"]].mean().round(3).to_string())
-    print(found.groupby("method")[["balanced_accuracy", "violation", "objective"]].mean().round(4).loc[order].to_string())
+    print(
+        found.groupby(["table", "notion", "method"])[["balanced_accuracy", "violation", "objective"]]
+        .mean()
+        .round(3)["objective"]
+        .unstack("method")[order]
+        .to_string()
+    )
+    print(
+        found.groupby(["table", "method"])[["balanced_accuracy", "violation", "objective"]].mean().round(3).to_string()
+    )
+    print(
+        found.groupby("method")[["balanced_accuracy", "violation", "objective"]].mean().round(4).loc[order].to_string()
+    )
 
 
 if __name__ == "__main__":
