@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
+from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -25,6 +26,7 @@ from ._prediction import Prediction
 from ._progress import Progress
 from ._settings import Settings
 from ._sources import column_names
+from ._warnings import FitWarning
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
@@ -134,6 +136,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
         balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each group
         has its own). Where it is chosen on validation data, the training measures are at threshold 0.
+    warnings_ : list of str
+        What ``fit`` warned of: a model that may be of no use, and what helps.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Each feature's share of the weights α of the θ learners.
     n_features_in_, feature_names_in_ :
@@ -276,10 +280,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
                 'groups, cut the column into bands, or use threshold="auto", one threshold for all'
             )
         split = self._split(X, rows, validation, rng)
-        unit = 1.0
-        if settings.keep:
-            given = (sample_weight, X) if validation is None else ((*validation, None, None)[3], split.X_scored)
-            unit = _weights.rows_per_weight(given[0], len(given[1]))
+        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(validation[0]))
+        unit = _weights.rows_per_weight(*given)
         if settings.threshold == "per_group":
             self._group_source = self._find_group_source(X, rows, split, sensitive_features)
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
@@ -288,7 +290,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             learner = self._learner(rows, split, train, scored, rng)
             del rows, split, train, scored  # the learner keeps what it needs
             boosted = self._boost(learner, settings, unit)
-        self._keep(boosted, learner, settings, column_names(X))
+        columns = column_names(X) if self.estimator is None else None
+        self._keep(boosted, learner, settings, columns)
+        self._speak(boosted, settings, unit, columns)
         return self
 
     def _split(self, X: Any, rows: Rows, validation: Any, rng: np.random.RandomState) -> Split:
@@ -354,7 +358,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             progress.close(boosted.choice.theta, boosted.stopped)
         return boosted
 
-    def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str]) -> None:
+    def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str] | None) -> None:
         """What remains of training."""
         from ._fit.history import history
 
@@ -376,9 +380,20 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             settings,
             _inputs.group_names(self.groups_),
             [_inputs.shown(label) for label in self.classes_],
-            columns if self.estimator is None else None,
+            columns,
             learner.scored is not learner.train,
         )
+
+    def _speak(self, boosted: Boosted, settings: Settings, unit: float, columns: list[str] | None) -> None:
+        """Warn of a model that may be of no use, and keep the words."""
+        from ._advice import Fitted
+
+        self.warnings_: list[str] = []
+        if self._scored is not None:
+            names, labels = _inputs.group_names(self.groups_), [_inputs.shown(label) for label in self.classes_]
+            self.warnings_ = Fitted(boosted, settings, self._scored, unit, names, labels, columns).messages()
+        for message in self.warnings_:
+            warn(message, FitWarning, stacklevel=4)
 
     def _settings(self) -> Settings:
         return Settings(
