@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 import reference
 from conftest import best_option, make_people
 from parityboost import AdaFairClassifier, metrics
+from parityboost._candidates import candidates
 from parityboost._sources import read_sources
-from parityboost._thresholds import candidates
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import get_notion
 

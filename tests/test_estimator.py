@@ -7,12 +7,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import best_option, make_people
 from parityboost import AdaFairClassifier, metrics
+from parityboost._candidates import candidates
 from parityboost._engine.threads import Team
 from parityboost._fit.samples import Sample, to_masses
 from parityboost._inputs import stratified_split
 from parityboost._rates import ratio
 from parityboost._sources import read_sources
-from parityboost._thresholds import candidates, first_minimum
+from parityboost._thresholds import first_minimum
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity, get_notion

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._candidates import candidates
 from ._choice import Choice, Rounds
 from ._fit.loop import Boosted
 from ._frontier import Scored
 from ._rates import balanced_error_rate
 from ._settings import Settings
-from ._thresholds import SAME_OBJECTIVE, candidates
+from ._thresholds import SAME_OBJECTIVE
 
 Floats = NDArray[np.float64]
 

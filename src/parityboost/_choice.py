@@ -12,15 +12,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._rates import balanced_error_rate, error_rate, spread
+from ._candidates import Candidates
+from ._rates import (
+    balanced_error_rate,
+    error_rate,
+    false_negative_rate,
+    false_positive_rate,
+    selection_rate,
+    spread,
+)
 from ._settings import Settings
-from ._thresholds import SAME_OBJECTIVE, Candidates, best_group_thresholds, best_of, first_minimum, undominated
+from ._thresholds import SAME_OBJECTIVE, best_group_thresholds, best_of, first_minimum, undominated
 from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
 
 # A rate of so many instances counts half, the rate of everyone the other half, when `keep` is used: benchmarks/keep.py.
 HALF_BELIEVED = 20.0
+# The rates that a kernel counts for all thresholds at once, in its order.
+COUNTED_RATES = (selection_rate, false_negative_rate, false_positive_rate)
 # What is not allowed is worse than anything allowed, and a violation above the limit worse than any balanced error.
 NOT_ALLOWED, ABOVE_LIMIT = 1e6, 1e3
 
@@ -95,20 +105,41 @@ def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
     return total
 
 
+def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Measures:
+    """The measures at each threshold: in one pass over the rows for the rates of our own notions."""
+    notion = settings.notion
+    rates = [gap.rate for gap in notion.gaps]
+    if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
+        parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
+        return Measures(*map(np.concatenate, zip(*parts, strict=True)))
+    from ._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
+
+    belief = np.ones((len(rates), len(found.totals)))
+    if settings.keep > 0:
+        for k, gap in enumerate(notion.gaps):
+            size = found.totals[:, list(gap.of)].sum(axis=1) * unit
+            belief[k] = size / (size + HALF_BELIEVED)
+    kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
+    totals = found.totals.T.ravel() / found.unit
+    measures = Measures(*np.empty((4, len(found.thresholds))))
+    measure_thresholds(found.cell, found.mass, found.n_below, totals, kinds, belief, settings.c, *measures)
+    return measures
+
+
 def options_among(found: Candidates, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
     """The options that may be the best, whatever the other rounds have to offer.
 
     ``lowest_ber`` is that of the rounds before, which bounds the search for thresholds per group.
     """
-    parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
-    measures = Measures(*map(np.concatenate, zip(*parts, strict=True)))
-    order = found.preference()
-    at = [best_of(found, measures.objective)]
-    if not settings.is_papers:
+    measures = measure_candidates(found, settings, unit)
+    if settings.is_papers:
+        at = [best_of(found, measures.objective)]
+    else:
+        order = found.preference()
         other = measures.objective if settings.max_violation is None else measures.violation
         at = order[undominated(measures.ber[order], other[order])].tolist()
     plain = measures.at(first_minimum(measures.ber))
-    common = Options(found.thresholds[at], found.counts(at), measures.at(at), plain)
+    common = Options(found.thresholds[at], found.counts(at), measure(found.counts(at), settings, unit), plain)
     if settings.threshold != "per_group":
         return common
     allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))

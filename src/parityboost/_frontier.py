@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._candidates import candidates
 from ._rates import balanced_error_rate, error_rate
-from ._thresholds import candidates, undominated
+from ._thresholds import undominated
 from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]

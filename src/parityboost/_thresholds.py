@@ -1,12 +1,13 @@
-"""Thresholds to choose from, for all or per group, from cumulative counts over sorted margins."""
+"""The best of the thresholds to choose from, for all or per group."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._candidates import Candidates, to_counts
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -18,66 +19,17 @@ DECIMALS = 12  # measures that agree so far are equal, whatever the rounding
 # Thresholds per group are looked for among so many candidates of all groups together, evenly spaced by their rates.
 # The cost of a round then does not grow with the number of rows, and closer steps would only fit noise.
 MAX_CANDIDATES = 1024
-# So many counts are looked at together: the thresholds of many rows and many groups need not fit into memory at once.
-MAX_COUNTS = 1 << 21
+# Points are compared with those in so many bands of one measure before they are sorted.
+N_BANDS = 1 << 10
 # The search starts where every group has the same rate, at so many levels of it.
 N_LEVELS = 101
 
 
-class Candidates(NamedTuple):
-    """Thresholds worth trying, ascending, and the weight at or below each, ``negatives[threshold, group, class]``."""
-
-    thresholds: Floats
-    negatives: Floats
-    totals: Floats  # [group, class]
-
-    def counts(self, at: Any = slice(None)) -> Floats:
-        """``counts[threshold, group, y_true, y_pred]``, of some of the thresholds."""
-        return _counts(self.negatives[at], self.totals)
-
-    def parts(self) -> list[slice]:
-        """All thresholds, so many at a time that their counts fit into memory."""
-        step = max(MAX_COUNTS // (2 * self.totals.size), 1)
-        return [slice(first, first + step) for first in range(0, len(self.thresholds), step)]
-
-    def preference(self) -> Positions:
-        """The candidates in the order in which equals are preferred: the nearest to 0, then the lower."""
-        order: Positions = np.lexsort((self.thresholds, np.abs(self.thresholds)))
-        return order
-
-
-def candidates(margin: Floats, cell: NDArray[Any], weight: Floats, totals: Floats, ends: bool = False) -> Candidates:
-    """0 and the midpoints between neighbouring distinct margins (0 stands for the midpoint of the two around it).
-
-    Sorted by margin, the rows above a threshold are a suffix, so the counts for *all* thresholds are differences of
-    cumulative sums. ``cell`` is class * n_groups + group, ``weight`` empty for equal weights. ``ends`` adds a threshold
-    below and one above all margins.
-    """
-    order = np.argsort(margin, kind="stable")
-    margin, cell = margin[order], cell[order]
-    weight = weight[order] if len(weight) else np.ones(len(order))
-    last_of_run = np.flatnonzero(margin[1:] > margin[:-1])  # a threshold lies behind each of these
-    below, above = margin[last_of_run], margin[last_of_run + 1]
-    thresholds = np.where((below <= 0) & (above > 0), 0.0, 0.5 * (below + above))
-    n_groups = len(totals)
-    negatives = np.empty((len(thresholds), n_groups, 2))
-    for k in range(2 * n_groups):
-        negatives[:, k % n_groups, k // n_groups] = np.cumsum(np.where(cell == k, weight, 0.0))[last_of_run]
-    # Before and behind all margins; 0 is always a candidate and may be one of these.
-    lowest, highest = (margin[0], margin[-1]) if len(margin) else (1.0, 1.0)
-    if ends or lowest > 0:
-        thresholds = np.append(0.0 if lowest > 0 else lowest - 1.0, thresholds)
-        negatives = np.concatenate([np.zeros((1, n_groups, 2)), negatives])
-    if ends or highest <= 0:
-        thresholds = np.append(thresholds, 0.0 if highest <= 0 else highest + 1.0)
-        negatives = np.concatenate([negatives, totals[None]])
-    return Candidates(thresholds, negatives, totals)
-
-
 def best_of(found: Candidates, cost: Floats) -> int:
     """Position of the candidate with the lowest cost; among equals the nearest to 0, then the lower."""
-    preference = found.preference()
-    return int(preference[first_minimum(cost[preference])])
+    cost = np.where(np.isnan(cost), np.inf, cost)
+    best = np.flatnonzero(cost <= cost.min() + SAME_OBJECTIVE)
+    return int(best[np.argmin(np.abs(found.thresholds[best]))])  # thresholds ascend: the first of two is the lower
 
 
 def undominated(first: Floats, second: Floats) -> Positions:
@@ -86,10 +38,26 @@ def undominated(first: Floats, second: Floats) -> Positions:
     A point whose measure is not defined (NaN) is none.
     """
     first, second = first.round(DECIMALS), np.where(np.isnan(second), np.inf, second.round(DECIMALS))
-    order = np.lexsort((second, first))  # stable: of equal points the one that comes first
+    near = _near_the_front(first, second)
+    order = near[np.lexsort((second[near], first[near]))]  # stable: of equal points the one that comes first
     lowest = np.minimum.accumulate(np.append(np.inf, second[order]))
     kept: Positions = order[second[order] < lowest[:-1]]
     return kept
+
+
+def _near_the_front(first: Floats, second: Floats) -> Positions:
+    """All undominated points and not many others, without sorting: those that no point of a lower band of ``first``
+    beats.
+    """
+    known = np.flatnonzero(~np.isnan(first))
+    low, high = first[known].min(initial=np.inf), first[known].max(initial=-np.inf)
+    if len(known) <= N_BANDS or low == high:
+        return np.arange(len(first))
+    band = ((first[known] - low) * ((N_BANDS - 1) / (high - low))).astype(np.intp)
+    best = np.full(N_BANDS + 1, np.inf)  # of the bands below
+    np.minimum.at(best, band + 1, second[known])
+    near: Positions = known[second[known] < np.minimum.accumulate(best)[band]]
+    return near
 
 
 def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[Floats, Floats]:
@@ -107,7 +75,7 @@ def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[F
     ]
     at = reached[first_minimum(np.array([lowest for lowest, _ in reached]))][1]
     groups = np.arange(len(curves))
-    return _counts(found.negatives[at, groups], found.totals), found.thresholds[at]
+    return to_counts(found.negatives[at, groups], found.totals), found.thresholds[at]
 
 
 def _curve(found: Candidates, group: int) -> Positions:
@@ -139,7 +107,7 @@ def _level_starts(curves: list[Positions], found: Candidates, cost: Cost) -> Ite
             below = np.maximum(above - 1, 0)
             places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
         at = np.column_stack(places)
-        yield at[first_minimum(cost(_counts(found.negatives[at, groups], found.totals)))]
+        yield at[first_minimum(cost(to_counts(found.negatives[at, groups], found.totals)))]
 
 
 def _descend(start: Positions, curves: list[Positions], found: Candidates, cost: Cost) -> tuple[float, Positions]:
@@ -147,7 +115,7 @@ def _descend(start: Positions, curves: list[Positions], found: Candidates, cost:
     groups = np.arange(len(curves))
     at = start.copy()
     here = found.negatives[at, groups]
-    best = float(cost(_counts(here, found.totals)[None])[0])
+    best = float(cost(to_counts(here, found.totals)[None])[0])
     best = np.inf if np.isnan(best) else best
     moved = True
     while moved:
@@ -155,7 +123,7 @@ def _descend(start: Positions, curves: list[Positions], found: Candidates, cost:
         for group, curve in enumerate(curves):
             negatives = np.repeat(here[None], len(curve), axis=0)
             negatives[:, group] = found.negatives[curve, group]
-            costs = cost(_counts(negatives, found.totals))
+            costs = cost(to_counts(negatives, found.totals))
             place = first_minimum(costs)
             if costs[place] < best - SAME_OBJECTIVE:
                 best, at[group], here = float(costs[place]), curve[place], negatives[place]
@@ -170,7 +138,3 @@ def first_minimum(values: Floats) -> int:
     """
     values = np.where(np.isnan(values), np.inf, values)
     return int(np.flatnonzero(values <= values.min() + SAME_OBJECTIVE)[0])
-
-
-def _counts(negatives: Floats, totals: Floats) -> Floats:
-    return np.stack([negatives, np.maximum(totals - negatives, 0.0)], axis=-1)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._choice import Choice, Rounds, is_constant
 from .._ensemble import on_grid
 from .._settings import Settings
-from .._thresholds import candidates
 from .learners.base import Learner
+from .ranking import Ranking
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,11 @@ def boost(
     """
     notion, train, scored = settings.notion, learner.train, learner.scored
     offers = Rounds(settings, unit)
-    threshold = 0.0 if isinstance(settings.threshold, str) else settings.threshold
+    threshold = 0.0
+    if isinstance(settings.threshold, str):
+        ranking = Ranking(scored)
+    else:
+        threshold = settings.threshold
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
     stopped = "n_estimators"
@@ -87,14 +91,17 @@ def boost(
                 break
             train.move_margins(h.leaves, (final - alpha) * h.votes, threshold)
             alpha = final
+        scored_leaves = h.leaves
         if scored is not train:
-            scored.move_margins(learner.scored_leaves(h), alpha * h.votes, threshold)
+            scored_leaves = learner.scored_leaves(h)
+            scored.move_margins(scored_leaves, alpha * h.votes, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
         growth = learner.reweight(h, 1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth
 
         if isinstance(settings.threshold, str):
-            offers.add_candidates(candidates(scored.margin, scored.cell, scored.sample_weight, scored.totals))
+            ranking.move(scored_leaves, alpha * h.votes)
+            offers.add_candidates(ranking.candidates())
         else:
             offers.add_counts(scored.threshold_counts())
         rounds.append(Round(h.model, alpha, h.error, z, counts, u, train.threshold_counts()))

@@ -54,13 +54,14 @@ def count_margins(margin: Array, grid: float, shift: int, lowest: int, cell: Arr
 def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n_below: Array) -> int:
     """0 and the midpoints between sorted margins; how many of the rows are at or below each; and how many there are.
 
-    ``below[k]`` and ``above[k]`` are where the row k begins and ends, the same number if its margin is known. ``ends``
+    The margin of row k is above ``below[k]`` and at most ``above[k]``, or known if these are the same number. ``ends``
     adds a threshold below and one above all rows.
     """
     n_rows = below.shape[0]
     n = 0
-    if n_rows == 0 or ends or below[0] > 0.0:
-        thresholds[n] = 0.0 if n_rows == 0 or below[0] > 0.0 else below[0] - 1.0
+    all_positive = n_rows == 0 or below[0] > 0.0 or (below[0] == 0.0 and above[0] > 0.0)
+    if ends or all_positive:
+        thresholds[n] = 0.0 if all_positive else below[0] - 1.0
         n_below[n] = 0
         n += 1
     for k in range(n_rows - 1):
@@ -101,12 +102,14 @@ def measure_thresholds(
     c: float,
     ber: Array,
     violation: Array,
+    judged: Array,
     objective: Array,
 ) -> None:
     """Balanced error, violation and objective, Eq. (16), at every threshold; ``totals[cell]`` is all there is.
 
-    The violation is the sum of the spreads of some ``kinds`` of rates. In the objective, the rate of a group is drawn
-    towards that of everyone, unless its ``belief[kind, group]`` is 1. An empty ``mass`` means one each.
+    The violation is the sum of the spreads of some ``kinds`` of rates. In that which is ``judged`` and counts in the
+    objective, the rate of a group is drawn towards that of everyone, unless its ``belief[kind, group]`` is 1. An empty
+    ``mass`` means one each.
     """
     weighted = mass.shape[0] > 0
     n_groups = totals.shape[0] // 2
@@ -153,5 +156,5 @@ def measure_thresholds(
                     low, high = min(low, drawn), max(high, drawn)
             as_it_is += highest - lowest if highest >= lowest else np.nan
             as_believed += high - low if high >= low else np.nan
-        violation[t] = as_it_is
+        violation[t], judged[t] = as_it_is, as_believed
         objective[t] = c * ber[t] + (1.0 - c) * (false_negatives + false_positives) / everyone + as_believed

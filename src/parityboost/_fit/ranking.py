@@ -1,0 +1,66 @@
+"""The rows that a threshold is chosen on, in the order of their margins, round after round."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._candidates import Candidates, between
+from .._engine.kernels import thresholds
+from .._ensemble import ALPHA_GRID
+from .samples import Leaves, Sample
+
+Floats = NDArray[np.float64]
+
+# Of up to so many rows every margin is told apart. Of more, margins are counted in so many buckets.
+MAX_RANKED = 1 << 20
+N_BUCKETS = 1 << 16
+
+
+class Ranking:
+    """The rows of a sample in the order of their margins, which is kept up to date.
+
+    All rows of a leaf move by the same step and stay in order, so a round has two sorted runs to merge. If there are
+    very many rows, they are counted per bucket of margins and cell instead: margins are multiples of a grid, so the
+    buckets do not depend on the order of the rows either.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        n_rows, n_cells = len(sample), 2 * sample.n_groups
+        self._sample = sample
+        self._cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
+        self._is_exact = n_rows <= MAX_RANKED
+        if self._is_exact:
+            self._rows, self._margins = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows)
+            self._runs = np.empty(2 * n_rows + 2, dtype=np.int32), np.empty(2 * n_rows + 2)
+
+    def move(self, leaves: Leaves, steps: Floats) -> None:
+        """Add a step per leaf; the sample's own margins are moved by others."""
+        if not self._is_exact:
+            return
+        if len(steps) == 2:
+            thresholds.merge_leaves(self._rows, self._margins, *leaves, steps, *self._runs)
+        else:
+            order = np.argsort(self._sample.margin, kind="stable")
+            self._rows, self._margins = order.astype(np.int32), self._sample.margin[order]
+
+    def candidates(self) -> Candidates:
+        """0 and the midpoints between neighbouring distinct margins, or between buckets."""
+        sample, mass = self._sample, self._sample.masses
+        if not self._is_exact:
+            return self._between_buckets()
+        sorted_mass = mass.values[self._rows] if len(mass.values) else mass.values
+        cell = self._cell[self._rows]
+        return between(self._margins, self._margins, cell, sorted_mass, mass.unit, sample.totals, False)
+
+    def _between_buckets(self) -> Candidates:
+        sample, margin = self._sample, self._sample.margin
+        lowest, highest = (round(end / ALPHA_GRID) - 1 for end in (margin.min(), margin.max()))
+        shift = max((highest - lowest).bit_length() - N_BUCKETS.bit_length() + 1, 0)
+        first = lowest >> shift
+        counts = np.zeros(((highest >> shift) - first + 1, sample.totals.size), dtype=np.int64)
+        thresholds.count_margins(margin, ALPHA_GRID, shift, first, self._cell, sample.masses.values, counts)
+        # A bucket and cell is like one row, which lies somewhere between the borders of the bucket.
+        bucket, cell = np.nonzero(counts)
+        below, above = (np.ldexp(ALPHA_GRID * (bucket + first + end).astype(np.float64), shift) for end in (0, 1))
+        return between(below, above, cell, counts[bucket, cell], sample.masses.unit, sample.totals, False)
