@@ -1,17 +1,22 @@
 """Every compiled kernel against a naive twin, on random inputs, as compiled code and as plain Python."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, _cuts
+from parityboost import AdaFairClassifier, _choice, _cuts
 from parityboost._binning import Binner
 from parityboost._bundles import Bundles
-from parityboost._engine.kernels import binning, histogram, lookup, rounds, splitting
+from parityboost._candidates import between, candidates
+from parityboost._engine.kernels import binning, histogram, lookup, rounds, splitting, thresholds
 from parityboost._engine.threads import WORTH_A_THREAD, Team
-from parityboost._fit import samples, weights
+from parityboost._fit import ranking, samples, weights
 from parityboost._fit.samples import CodedSample, Sample, merge_equal_rows, to_masses
+from parityboost._settings import Settings
 from parityboost._sources import read_sources
+from parityboost.notions import get_notion
 
 SEEDS = range(4)
 
@@ -21,7 +26,7 @@ def kernel(request):
     """Looks a kernel up by name: the compiled one, or the Python function it was made from."""
 
     def find(name):
-        module = next(m for m in (binning, histogram, lookup, rounds, splitting) if hasattr(m, name))
+        module = next(m for m in (binning, histogram, lookup, rounds, splitting, thresholds) if hasattr(m, name))
         function = getattr(module, name)
         return function if request.param == "compiled" else function.py_func
 
@@ -317,6 +322,94 @@ def test_sum_wrong(kernel, rng, mass):
     sums = np.zeros(len(blocks), dtype=np.int64)
     kernel("sum_wrong")(codes[0], leaf_of_code, wrong, values, mass, blocks, 0, len(blocks), sums)
     assert sums.sum() == whole(values, mass)[wrong[cell, leaf_of_code[codes[0]]]].sum()
+
+
+def test_merge_leaves(kernel, rng):
+    codes, _, _, _ = random_rows(rng)
+    leaf_of_code = (np.arange(256) % 2).astype(np.uint8)
+    margin, rows, margins = np.zeros(300), np.arange(300, dtype=np.int32), np.zeros(300)
+    runs = np.empty(602, dtype=np.int32), np.empty(602)
+    for j in range(6):
+        steps = np.round(rng.normal(size=2), 1)
+        margin += steps[leaf_of_code[codes[j]]]
+        kernel("merge_leaves")(rows, margins, codes[j], leaf_of_code, steps, *runs)
+        np.testing.assert_array_equal(np.sort(rows), np.arange(300))
+        np.testing.assert_array_equal(margins, np.sort(margin))
+        np.testing.assert_array_equal(margins, margin[rows])
+
+
+def test_count_margins(kernel, rng, mass):
+    cell = rng.integers(0, 6, 300).astype(np.uint8)
+    steps = rng.integers(-40, 40, 300)
+    counts = np.zeros((20, 6), dtype=np.int64)
+    kernel("count_margins")(steps * 2.0**-36, 2.0**-36, 3, -6, cell, mass, counts)
+    w = mass if len(mass) else np.ones(300, dtype=np.int64)
+    for bucket in range(20):
+        inside = (steps > 8 * (bucket - 6)) & (steps <= 8 * (bucket - 5))  # on a border: of the lower bucket
+        np.testing.assert_array_equal(counts[bucket], np.bincount(cell[inside], w[inside], 6))
+    assert counts.sum() == w.sum()
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("offset", [-9.0, 0.0, 9.0])
+def test_list_thresholds(kernel, rng, ends, offset):
+    margin = np.sort(np.round(rng.normal(size=40), 1) + offset)
+    thresholds, n_below = np.empty(42), np.empty(42, dtype=np.int64)
+    n = kernel("list_thresholds")(margin, margin, ends, thresholds, n_below)
+    distinct = np.unique(margin)
+    expected = [0.0 if a <= 0 < b else (a + b) / 2 for a, b in pairwise(distinct)]
+    if ends or distinct[0] > 0:
+        expected.insert(0, 0.0 if distinct[0] > 0 else distinct[0] - 1)
+    if ends or distinct[-1] <= 0:
+        expected.append(0.0 if distinct[-1] <= 0 else distinct[-1] + 1)
+    np.testing.assert_array_equal(thresholds[:n], expected)
+    np.testing.assert_array_equal(n_below[:n], [(margin <= t).sum() for t in expected])
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.5])
+@pytest.mark.parametrize("name", ["disparate_mistreatment", "equal_opportunity", "statistical_parity", "none"])
+def test_thresholds_are_measured_as_one_by_one(kernel, rng, mass, name, keep):
+    n_groups = 3
+    cell = rng.integers(0, 5, 300).astype(np.uint8)  # the last group has no positives
+    margin = np.round(rng.normal(size=300), 1)
+    w = mass if len(mass) else np.ones(300, dtype=np.int64)
+    totals = np.bincount(cell, w, 6).reshape(2, n_groups).T / 4
+    order = np.argsort(margin)
+    found = between(margin[order], margin[order], order, cell, mass, 0.25, totals, ends=True)
+    settings = Settings(get_notion(name), c=0.7, keep=keep)
+    counts = np.zeros((len(found.thresholds), n_groups, 2, 2))
+    for t, threshold in enumerate(found.thresholds):
+        np.add.at(counts[t], (cell % n_groups, cell // n_groups, (margin > threshold).astype(int)), w / 4)
+    np.testing.assert_array_equal(found.counts(), counts)
+    np.testing.assert_array_equal(found.counts([5, 2, 2]), counts[[5, 2, 2]])
+    np.testing.assert_array_equal(found.counts(3), counts[3])
+    negatives = np.empty((len(counts), 6), dtype=np.int64)
+    kernel("count_below")(found.rows, cell, mass, found.n_below, negatives)
+    np.testing.assert_array_equal(negatives, 4 * counts[..., 0].transpose(0, 2, 1).reshape(-1, 6))
+    expected = _choice.measure(counts, settings, 2.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thresholds, "measure_thresholds", kernel("measure_thresholds"))
+        measures = _choice.measure_candidates(found, settings, 2.0)
+    for ours, theirs in zip(measures, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+def test_buckets_of_margins_offer_the_thresholds_between_them(monkeypatch, rng):
+    cell = np.sort(rng.integers(0, 4, 3000)).astype(np.uint8)
+    with Team(1) as team:
+        sample = Sample(cell, 2, to_masses(None), np.arange(3000), team)
+    sample.margin[:] = np.rint(rng.normal(size=3000) * 2.0**36) * 2.0**-36
+    exact = candidates(sample.margin, cell, np.empty(0), sample.totals)
+    monkeypatch.setattr(ranking, "MAX_RANKED", 100)
+    monkeypatch.setattr(ranking, "N_BUCKETS", 256)
+    found = ranking.Ranking(sample).candidates()
+    assert 100 < len(found.thresholds) < 260
+    assert 0.0 in found.thresholds
+    for threshold, counts in zip(found.thresholds, found.counts(), strict=True):
+        assert counts[..., 1].sum() == (sample.margin > threshold).sum()
+    notion = get_notion("disparate_mistreatment")
+    best = [notion.objective(each.counts(), 1.0).min() for each in (exact, found)]
+    assert best[0] <= best[1] < best[0] + 0.02
 
 
 def test_add_steps(kernel, rng):

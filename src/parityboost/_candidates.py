@@ -23,10 +23,14 @@ MAX_COUNTS = 1 << 21
 
 @dataclass(frozen=True)
 class Candidates:
-    """Thresholds worth trying, ascending, and the rows in the order of their margins."""
+    """Thresholds worth trying, ascending, and the rows in the order of their margins.
+
+    The rows are those of a round: they change with the next one.
+    """
 
     thresholds: Floats
     n_below: Integers  # how many of the rows are at or below each
+    rows: NDArray[Any]  # in the order of their margins
     cell: NDArray[Any]  # of each row, class * n_groups + group
     mass: NDArray[Any]  # of each row, empty for one each
     unit: float  # what a mass of one weighs
@@ -47,7 +51,7 @@ class Candidates:
         n_below = np.atleast_1d(self.n_below[at])
         order = np.argsort(n_below, kind="stable")
         sums = np.empty((len(n_below), self.totals.size), dtype=self.mass.dtype)
-        count_below(self.cell, self.mass, n_below[order], sums)
+        count_below(self.rows, self.cell, self.mass, n_below[order], sums)
         weights = np.empty(sums.shape)
         weights[order] = sums * self.unit
         negatives: Floats = weights.reshape(-1, 2, len(self.totals)).transpose(0, 2, 1)
@@ -72,20 +76,28 @@ def candidates(margin: Floats, cell: NDArray[Any], weight: Floats, totals: Float
     """
     order = np.argsort(margin, kind="stable")
     margin = margin[order]
-    return between(margin, margin, cell[order], weight[order] if len(weight) else weight, 1.0, totals, ends)
+    return between(margin, margin, order, cell, weight, 1.0, totals, ends)
 
 
 def between(
-    below: Floats, above: Floats, cell: NDArray[Any], mass: NDArray[Any], unit: float, totals: Floats, ends: bool
+    below: Floats,
+    above: Floats,
+    rows: NDArray[Any],
+    cell: NDArray[Any],
+    mass: NDArray[Any],
+    unit: float,
+    totals: Floats,
+    ends: bool = False,
 ) -> Candidates:
-    """0 and the midpoints between rows in the order of their margins: above ``below``, at most ``above``, or equal to
-    both.
+    """0 and the midpoints between rows, given in the order of their margins.
+
+    The margin of the k-th of them is above ``below[k]`` and at most ``above[k]``, or known if these are the same.
     """
     from ._engine.kernels.thresholds import list_thresholds
 
     thresholds, n_below = np.empty(len(below) + 2), np.empty(len(below) + 2, dtype=np.int64)
     n = list_thresholds(below, above, ends, thresholds, n_below)
-    return Candidates(thresholds[:n], n_below[:n], cell, mass, unit, totals)
+    return Candidates(thresholds[:n], n_below[:n], rows, cell, mass, unit, totals)
 
 
 def to_counts(negatives: Floats, totals: Floats) -> Floats:

@@ -122,7 +122,7 @@ def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Me
     kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
     totals = found.totals.T.ravel() / found.unit
     measures = Measures(*np.empty((4, len(found.thresholds))))
-    measure_thresholds(found.cell, found.mass, found.n_below, totals, kinds, belief, settings.c, *measures)
+    measure_thresholds(found.rows, found.cell, found.mass, found.n_below, totals, kinds, belief, settings.c, *measures)
     return measures
 
 
@@ -139,7 +139,8 @@ def options_among(found: Candidates, settings: Settings, unit: float, lowest_ber
         other = measures.objective if settings.max_violation is None else measures.violation
         at = order[undominated(measures.ber[order], other[order])].tolist()
     plain = measures.at(first_minimum(measures.ber))
-    common = Options(found.thresholds[at], found.counts(at), measure(found.counts(at), settings, unit), plain)
+    counts = found.counts(at)
+    common = Options(found.thresholds[at], counts, measure(counts, settings, unit), plain)
     if settings.threshold != "per_group":
         return common
     allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))

@@ -65,6 +65,7 @@ class StumpEnsemble:
         self.binner = binner
         self.stumps = stumps
         self.alphas = alphas
+        self._last: tuple[int, Floats, list[int]] | None = None
 
     @property
     def learners(self) -> list[Stump]:
@@ -78,20 +79,30 @@ class StumpEnsemble:
         return steps
 
     def tables(self, theta: int) -> Floats:
-        """``tables[f, code]``: what feature f adds to the margin of the first θ stumps."""
-        tables = np.zeros((len(self.binner.columns), N_CODES))
-        for j in range(theta):
-            tables[self.stumps[j].feature] += self.steps(j)
-        return tables
+        """``tables[f, code]``: what feature f adds to the margin of the first θ stumps; not to be written to."""
+        return self._used_tables(theta)[0]
+
+    def _used_tables(self, theta: int) -> tuple[Floats, list[int]]:
+        """The tables, and which features have one that is not all 0. Kept for the next prediction with the same θ."""
+        if self._last is None or self._last[0] != theta:
+            tables = np.zeros((len(self.binner.columns), N_CODES))
+            for j in range(theta):
+                tables[self.stumps[j].feature] += self.steps(j)
+            tables.flags.writeable = False
+            self._last = (theta, tables, np.flatnonzero(tables.any(axis=1)).tolist())
+        return self._last[1:]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_last": None}
 
     def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
         """Σ_{j≤θ} α_j h_j(x)."""
         from ._engine.kernels.lookup import add_steps  # numba is needed only now
 
-        sources, tables = read_sources(X), self.tables(theta)
+        sources = read_sources(X)
         self.binner.check(sources)
+        tables, used = self._used_tables(theta)
         margin = np.zeros(len(X))
-        used = [f for f in range(len(sources)) if tables[f].any()]
 
         def task(first: int, last: int) -> None:
             for b in range(first, last):

@@ -115,7 +115,7 @@ class Prediction:
             raise ValueError(
                 f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
             )
-        tables: Floats = self._ensemble.tables(self.theta_)
+        tables: Floats = self._ensemble.tables(self.theta_).copy()
         source = self._group_source
         if source is not None and source.codes is not None:
             tables[source.columns[0]] -= source.by_code(self.threshold_)

@@ -92,10 +92,9 @@ def raise_infinite(name: str) -> None:
 def read_sources(X: Table) -> list[Source]:
     """One source per column."""
     if isinstance(X, pd.DataFrame):
-        columns = (X.iloc[:, j] for j in range(X.shape[1]))
         return [
             _read_source(str(name), column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array)
-            for name, column in zip(X.columns, columns, strict=True)
+            for name, column in X.items()
         ]
     return [_read_source(f"x{j}", X[:, j]) for j in range(X.shape[1])]
 

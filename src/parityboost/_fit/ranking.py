@@ -49,9 +49,7 @@ class Ranking:
         sample, mass = self._sample, self._sample.masses
         if not self._is_exact:
             return self._between_buckets()
-        sorted_mass = mass.values[self._rows] if len(mass.values) else mass.values
-        cell = self._cell[self._rows]
-        return between(self._margins, self._margins, cell, sorted_mass, mass.unit, sample.totals, False)
+        return between(self._margins, self._margins, self._rows, self._cell, mass.values, mass.unit, sample.totals)
 
     def _between_buckets(self) -> Candidates:
         sample, margin = self._sample, self._sample.margin
@@ -63,4 +61,5 @@ class Ranking:
         # A bucket and cell is like one row, which lies somewhere between the borders of the bucket.
         bucket, cell = np.nonzero(counts)
         below, above = (np.ldexp(ALPHA_GRID * (bucket + first + end).astype(np.float64), shift) for end in (0, 1))
-        return between(below, above, cell, counts[bucket, cell], sample.masses.unit, sample.totals, False)
+        mass, unit = counts[bucket, cell], sample.masses.unit
+        return between(below, above, np.arange(len(cell)), cell, mass, unit, sample.totals)

@@ -22,7 +22,7 @@ def merge_leaves(
     n = rows.shape[0]
     i, j = 0, n + 1
     for k in range(n):
-        leaf = leaf_of_code[column[rows[k]]]
+        leaf = int(leaf_of_code[column[rows[k]]])
         moved = margins[k] + steps[leaf]
         run_rows[i], run_margins[i] = rows[k], moved
         run_rows[j], run_margins[j] = rows[k], moved
@@ -31,7 +31,7 @@ def merge_leaves(
     run_margins[i], run_margins[j] = np.inf, np.inf
     i, j = 0, n + 1
     for k in range(n):
-        second = run_margins[j] < run_margins[i]
+        second = 1 if run_margins[j] < run_margins[i] else 0
         p = j if second else i
         rows[k], margins[k] = run_rows[p], run_margins[p]
         i += 1 - second
@@ -65,11 +65,11 @@ def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n
         n_below[n] = 0
         n += 1
     for k in range(n_rows - 1):
-        if below[k + 1] > below[k]:
-            around_zero = above[k] <= 0.0 and below[k + 1] >= 0.0 and (below[k + 1] > 0.0 or above[k + 1] > 0.0)
-            thresholds[n] = 0.0 if around_zero else 0.5 * (above[k] + below[k + 1])
-            n_below[n] = k + 1
-            n += 1
+        # Each is written down, but the place moves on only where the margins differ: no branch to mispredict.
+        around_zero = (above[k] <= 0.0) & (below[k + 1] >= 0.0) & (above[k + 1] > 0.0)
+        thresholds[n] = 0.0 if around_zero else 0.5 * (above[k] + below[k + 1])
+        n_below[n] = k + 1
+        n += below[k + 1] > below[k]
     if n_rows > 0 and (ends or above[n_rows - 1] <= 0.0):
         thresholds[n] = 0.0 if above[n_rows - 1] <= 0.0 else above[n_rows - 1] + 1.0
         n_below[n] = n_rows
@@ -78,14 +78,14 @@ def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n
 
 
 @compiled
-def count_below(cell: Array, mass: Array, n_below: Array, negatives: Array) -> None:
+def count_below(rows: Array, cell: Array, mass: Array, n_below: Array, negatives: Array) -> None:
     """``negatives[t, cell]`` = mass among the first ``n_below[t]`` rows, which ascend; an empty ``mass``: one each."""
     weighted = mass.shape[0] > 0
     sums = np.zeros_like(negatives[0])
     k = 0
     for t in range(n_below.shape[0]):
         while k < n_below[t]:
-            sums[cell[k]] += mass[k] if weighted else 1
+            sums[cell[rows[k]]] += mass[rows[k]] if weighted else 1
             k += 1
         for c in range(sums.shape[0]):
             negatives[t, c] = sums[c]
@@ -93,6 +93,7 @@ def count_below(cell: Array, mass: Array, n_below: Array, negatives: Array) -> N
 
 @compiled
 def measure_thresholds(
+    rows: Array,
     cell: Array,
     mass: Array,
     n_below: Array,
@@ -112,49 +113,63 @@ def measure_thresholds(
     ``mass`` means one each.
     """
     weighted = mass.shape[0] > 0
-    n_groups = totals.shape[0] // 2
-    below, missed = np.zeros(2 * n_groups), np.zeros(2)
-    all_of = np.zeros(2)
+    n_groups, n_kinds = totals.shape[0] // 2, kinds.shape[0]
+    all_of = np.zeros(2)  # per class
     for k in range(2 * n_groups):
         all_of[k // n_groups] += totals[k]
     everyone = all_of[0] + all_of[1]
+    # Every rate is linear in what is below the threshold: constant + of_negatives · below + of_positives · below. That
+    # of a group which has none is NaN, and NaN is never compared. The last group is everyone.
+    rates = np.zeros((n_kinds, n_groups + 1, 3))
+    for kind in range(n_kinds):
+        for g in range(n_groups + 1):
+            negatives, positives = (totals[g], totals[n_groups + g]) if g < n_groups else (all_of[0], all_of[1])
+            if kinds[kind] == FALSE_NEGATIVE:
+                rates[kind, g, 2] = 1.0 / positives if positives > 0.0 else np.nan
+            elif kinds[kind] == FALSE_POSITIVE:
+                rates[kind, g, 0], rates[kind, g, 1] = 1.0, -1.0 / negatives if negatives > 0.0 else np.nan
+            else:
+                share = 1.0 / (negatives + positives) if negatives + positives > 0.0 else np.nan
+                rates[kind, g, 0], rates[kind, g, 1], rates[kind, g, 2] = 1.0, -share, -share
+    is_drawn = False
+    for kind in range(n_kinds):
+        for g in range(n_groups):
+            is_drawn = is_drawn or belief[kind, g] != 1.0
+    below = np.zeros(2 * n_groups)
     k = 0
     for t in range(n_below.shape[0]):
         while k < n_below[t]:
-            weight = float(mass[k]) if weighted else 1.0
-            below[cell[k]] += weight
-            missed[1 if cell[k] >= n_groups else 0] += weight
+            below[cell[rows[k]]] += float(mass[rows[k]]) if weighted else 1.0
             k += 1
-        false_negatives, false_positives = missed[1], all_of[0] - missed[0]
-        if all_of[1] == 0.0:
-            ber[t] = false_positives / all_of[0]
-        elif all_of[0] == 0.0:
-            ber[t] = false_negatives / all_of[1]
+        rejected, missed = 0.0, 0.0
+        for g in range(n_groups):
+            rejected += below[g]
+            missed += below[n_groups + g]
+        alarms = all_of[0] - rejected
+        if all_of[0] == 0.0:
+            ber[t] = missed / all_of[1]
+        elif all_of[1] == 0.0:
+            ber[t] = alarms / all_of[0]
         else:
-            ber[t] = 0.5 * (false_negatives / all_of[1] + false_positives / all_of[0])
-        as_it_is, as_believed = 0.0, 0.0
-        for kind in range(kinds.shape[0]):
-            lowest, highest, low, high = np.inf, -np.inf, np.inf, -np.inf
-            if kinds[kind] == SELECTION:
-                common = (everyone - missed[0] - missed[1]) / everyone
-            elif kinds[kind] == FALSE_NEGATIVE:
-                common = false_negatives / all_of[1]
-            else:
-                common = false_positives / all_of[0]
+            ber[t] = 0.5 * (missed / all_of[1] + alarms / all_of[0])
+        total, drawn_total = 0.0, 0.0
+        for kind in range(n_kinds):
+            lowest, highest = np.inf, -np.inf
             for g in range(n_groups):
-                negatives, positives = totals[g], totals[n_groups + g]
-                if kinds[kind] == SELECTION:
-                    part, of = negatives + positives - below[g] - below[n_groups + g], negatives + positives
-                elif kinds[kind] == FALSE_NEGATIVE:
-                    part, of = below[n_groups + g], positives
-                else:
-                    part, of = negatives - below[g], negatives
-                if of > 0.0:
-                    rate = part / of
-                    lowest, highest = min(lowest, rate), max(highest, rate)
-                    drawn = common + belief[kind, g] * (rate - common)
-                    low, high = min(low, drawn), max(high, drawn)
-            as_it_is += highest - lowest if highest >= lowest else np.nan
-            as_believed += high - low if high >= low else np.nan
-        violation[t], judged[t] = as_it_is, as_believed
-        objective[t] = c * ber[t] + (1.0 - c) * (false_negatives + false_positives) / everyone + as_believed
+                rate = rates[kind, g, 0] + rates[kind, g, 1] * below[g] + rates[kind, g, 2] * below[n_groups + g]
+                lowest = rate if rate < lowest else lowest
+                highest = rate if rate > highest else highest
+            total += highest - lowest if highest >= lowest else np.nan
+            if is_drawn:
+                everyones = rates[kind, n_groups]
+                common = everyones[0] + everyones[1] * rejected + everyones[2] * missed
+                lowest, highest = np.inf, -np.inf
+                for g in range(n_groups):
+                    rate = rates[kind, g, 0] + rates[kind, g, 1] * below[g] + rates[kind, g, 2] * below[n_groups + g]
+                    rate = common + belief[kind, g] * (rate - common)
+                    lowest = rate if rate < lowest else lowest
+                    highest = rate if rate > highest else highest
+                drawn_total += highest - lowest if highest >= lowest else np.nan
+        violation[t] = total
+        judged[t] = drawn_total if is_drawn else total
+        objective[t] = c * ber[t] + (1.0 - c) * (missed + alarms) / everyone + judged[t]
