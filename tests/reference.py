@@ -11,7 +11,7 @@ import numpy as np
 
 TIE = 1e-12  # scores, objectives and leaf weights this close are equal; the first candidate wins
 PERFECT = 1e-10
-HALF_BELIEVED = 20
+HALF_BELIEVED = 5
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
@@ -62,7 +62,7 @@ def costs(notion, epsilon, y, group, predicted, w, n_groups):
 
 
 def violation(notion, y, group, predicted, w, n_groups, shrunk=False):
-    """F.M. in Eq. (16); if shrunk, a rate of 20 instances counts half, and the rate of everyone the other half."""
+    """F.M. in Eq. (16); if shrunk, a rate of 5 instances counts half, and the rate of everyone the other half."""
     total = 0.0
     for rate in {rate: None for rate, _, _ in NOTIONS[notion]}:  # each rate once
         r = rates_per_group(rate, y, group, predicted, w, n_groups)

@@ -289,8 +289,6 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
                 'the column into bands, or use threshold="auto", one threshold for all'
             )
 
-        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(validation[0]))
-        unit = _weights.rows_per_weight(*given)
         train_at: Any = slice(None)
         scored_at: Any = None
         X_scored: Any = X
@@ -306,6 +304,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
                     stacklevel=3,
                 )
                 train_at, scored_at = slice(None), None
+
+        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(X_scored))
+        unit = _weights.rows_per_weight(*given)
 
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
             train_weights = None if weights is None else weights[train_at]
