@@ -83,7 +83,7 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 LAYERS = [
     {"_atomic", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads", "_warnings"},
     {"_json_values", "_kernels", "_model_file", "notions"},
-    {"_binning", "_inputs", "_settings"},
+    {"_binning", "_inputs", "_json_history", "_settings"},
     {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "_weights"},
     {"_choice", "_frontier", "_groups", "_learners", "_onnx", "metrics"},
     {"_boosting", "_model_json"},

@@ -54,8 +54,9 @@ def run_reproduction(
 
     from ..experiments import FIGURES, Results, Store, perform, plan
     from ..experiments._execute import LOADERS, load
-    from ..experiments._write import count_claims, write_all
+    from ..experiments._write import TITLE, count_claims, write_all
 
+    check_folder(out, TITLE)
     by_number = {figure.number: figure for figure in FIGURES}
     check_names([str(n) for n in numbers or []], [str(n) for n in by_number], "figure")
     figures = [by_number[n] for n in dict.fromkeys(numbers)] if numbers else list(FIGURES)
@@ -85,6 +86,18 @@ def run_reproduction(
     if failed:
         typer.echo(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
         raise typer.Exit(1)
+
+
+def check_folder(out: Path, title: str) -> None:
+    """The results go to a new folder or to that of an earlier reproduction, so that they replace nothing else."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, got the file {str(out)!r}")
+    readme = out / "README.md"
+    ours = (out / "runs").is_dir() or (readme.is_file() and readme.read_bytes().startswith(title.encode()))
+    if out.is_dir() and any(out.iterdir()) and not ours:
+        raise ValueError(
+            f"--out must be a new folder or that of an earlier reproduction, got {str(out)!r}, which holds other files"
+        )
 
 
 def _command(numbers: list[int] | None, names: list[str] | None, n_splits: int, out: Path) -> str:

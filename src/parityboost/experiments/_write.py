@@ -19,6 +19,8 @@ from ._execute import TABLE_1, load
 from ._plan import Figure
 from ._rows import DATASET_NAMES, MEASURE_NAMES, NotMeasuredError, Results, measures_of, tabulate
 
+TITLE = "# The paper's evaluation, reproduced"  # by which a folder of results is known
+
 
 def write_all(
     results: Results, out: Path, datasets: Sequence[str], figures: Sequence[Figure], command: str
@@ -150,7 +152,7 @@ def index_page(
     failed = results.rows[results.rows["status"] == "failed"]
     days = sorted({record["finished"][:10] for record in records}) or [date.today().isoformat()]
     lines = [
-        "# The paper's evaluation, reproduced",
+        TITLE,
         "",
         f"{count_claims(claims)} [All claims](claims.md).",
         "",
