@@ -28,7 +28,7 @@ import numpy as np
 
 ACCEPTED, REFUSED, FAILED = "accepted", "refused", "failed"
 # Where each fuzzer lives, and its share of all attempts.
-FUZZERS = {"fit": ("fuzz.fitting", 0.5)}
+FUZZERS = {"fit": ("fuzz.fitting", 0.5), "file": ("fuzz.model_files", 0.25)}
 LIMIT_S = 60  # of an attempt, which takes some hundredths of a second
 LIMIT_BYTES = 4 << 30  # of address space, beyond what a worker has when it starts
 SHOWN = 20  # failures that are printed in full
