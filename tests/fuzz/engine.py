@@ -11,7 +11,6 @@ import importlib
 import json
 import os
 import queue
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,8 +26,13 @@ from typing import NamedTuple
 import numpy as np
 
 ACCEPTED, REFUSED, FAILED = "accepted", "refused", "failed"
-# Where each fuzzer lives, and its share of all attempts.
-FUZZERS = {"fit": ("fuzz.fitting", 0.5), "file": ("fuzz.model_files", 0.25)}
+# Where each fuzzer lives, and its share of all attempts; the last is there to fail.
+FUZZERS = {
+    "fit": ("fuzz.fitting", 0.5),
+    "file": ("fuzz.model_files", 0.25),
+    "cli": ("fuzz.command_line", 0.25),
+    "failing": ("fuzz.failing", 0),
+}
 LIMIT_S = 60  # of an attempt, which takes some hundredths of a second
 LIMIT_BYTES = 4 << 30  # of address space, beyond what a worker has when it starts
 SHOWN = 20  # failures that are printed in full
@@ -66,16 +70,25 @@ def attempt(fuzzer, seed):
 # --- In a worker -----------------------------------------------------------------------------------------------------
 
 
-def work(fuzzer, log):
+def limit_memory():
+    """Let no attempt take much more than the process has now, where that is known."""
+    in_use = Path("/proc/self/statm")
+    if in_use.exists():
+        import resource
+
+        most = int(in_use.read_text().split()[0]) * resource.getpagesize() + LIMIT_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def work(fuzzer, log, limit_s):
     """Read seeds from standard input, write what came of each to standard output, until there are no more."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever an attempt prints is not an answer
     faulthandler.enable(log)
     importlib.import_module(FUZZERS[fuzzer][0]).warm_up()
-    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (in_use + LIMIT_BYTES,) * 2)
+    limit_memory()
     for line in sys.stdin:
-        faulthandler.dump_traceback_later(LIMIT_S, exit=True, file=log)  # a thread of its own: sees loops in C as well
+        faulthandler.dump_traceback_later(limit_s, exit=True, file=log)  # a thread of its own: sees loops in C as well
         try:
             result, detail = attempt(fuzzer, int(line)), ""
         except BaseException:
@@ -90,7 +103,8 @@ def work(fuzzer, log):
 class Worker:
     """A process that makes attempts; one that ended is replaced."""
 
-    def __init__(self):
+    def __init__(self, limit_s):
+        self.limit_s = limit_s
         self.process = self.fuzzer = None
 
     def ask(self, fuzzer, seed):
@@ -115,7 +129,7 @@ class Worker:
         self.fuzzer = fuzzer
         self.log = tempfile.TemporaryFile("w+", encoding="utf8", errors="replace")  # noqa: SIM115 (stop closes it)
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent), "--work", fuzzer],
+            [sys.executable, str(Path(__file__).parent), "--work", fuzzer, "--limit", str(self.limit_s)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
@@ -131,7 +145,7 @@ class Worker:
             self.process = None
 
 
-def run(counts, first_seed, n_jobs, on_outcome=lambda outcome: None):
+def run(counts, first_seed, n_jobs, on_outcome=lambda outcome: None, limit_s=LIMIT_S):
     """Make ``counts[fuzzer]`` attempts of each fuzzer with consecutive seeds; all outcomes."""
     tasks = queue.SimpleQueue()
     for fuzzer, count in counts.items():
@@ -140,7 +154,7 @@ def run(counts, first_seed, n_jobs, on_outcome=lambda outcome: None):
     outcomes, lock = [], threading.Lock()
 
     def serve():
-        worker = Worker()
+        worker = Worker(limit_s)
         try:
             while True:
                 try:
@@ -176,7 +190,7 @@ def table(outcomes):
 
 def shares(attempts, names):
     """How many attempts each of the fuzzers has."""
-    total = sum(FUZZERS[name][1] for name in names)
+    total = sum(FUZZERS[name][1] for name in names) or 1
     return {name: max(round(attempts * FUZZERS[name][1] / total), 1) for name in names}
 
 
@@ -189,10 +203,11 @@ def main(arguments):
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="worker processes (default: one per core)"
     )
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds of an attempt (default: %(default)s)")
     parser.add_argument("--work", choices=list(FUZZERS), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.work:
-        work(options.work, sys.stderr)
+        work(options.work, sys.stderr, options.limit)
         return 0
     if options.seed is not None:
         faulthandler.dump_traceback_later(10 * LIMIT_S, exit=True)
@@ -200,7 +215,9 @@ def main(arguments):
         return 0
 
     started, done, failed = time.monotonic(), 0, 0
-    counts = shares(options.attempts, [options.fuzzer] if options.fuzzer else list(FUZZERS))
+    counts = shares(
+        options.attempts, [options.fuzzer] if options.fuzzer else [name for name in FUZZERS if FUZZERS[name][1]]
+    )
     total = sum(counts.values())
 
     def tell(outcome):
@@ -213,7 +230,7 @@ def main(arguments):
         if done % max(total // 20, 1) == 0:
             print(f"{done}/{total} attempts, {failed} failures, {time.monotonic() - started:.0f} s", flush=True)
 
-    outcomes = run(counts, options.first_seed, options.jobs, tell)
+    outcomes = run(counts, options.first_seed, options.jobs, tell, options.limit)
     print(table(outcomes))
     failures = [outcome for outcome in outcomes if outcome.result == FAILED]
     if failures:
