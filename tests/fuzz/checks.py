@@ -17,14 +17,17 @@ from parityboost.baselines import SMOTEBoostClassifier
 from .tables import chance, pick, take
 
 
-def groups_for(trial, at):
-    """Groups for prediction, where the model has thresholds per group."""
-    return take(trial.rows.groups, at) if trial.passes_groups else None
+def asked(trial, at=slice(None)):
+    """What to predict, with the groups, which are needed where each has its own threshold; rows with weight only."""
+    rows = np.flatnonzero(trial.counts)[at]
+    return {
+        "X": take(trial.rows.X, rows),
+        "sensitive_features": take(trial.rows.groups, rows) if trial.passes_groups else None,
+    }
 
 
-def margins(trial, model, at=None):
-    at = np.arange(len(trial.rows)) if at is None else at
-    return model.decision_function(take(trial.rows.X, at), sensitive_features=groups_for(trial, at))
+def margins(trial, model, at=slice(None)):
+    return model.decision_function(**asked(trial, at))
 
 
 def assert_same(trial, one, other, exact=True, history=True):
@@ -63,12 +66,13 @@ def no_split(trial):
 
 
 def is_whole(trial, rng):
-    model, n_rows = trial.model, len(trial.rows)
-    margin = margins(trial, model)
-    groups = groups_for(trial, np.arange(n_rows))
-    predicted = model.predict(trial.rows.X, sensitive_features=groups)
-    probability = model.predict_proba(trial.rows.X, sensitive_features=groups)
-    assert margin.shape == (n_rows,) and np.isfinite(margin).all()
+    model = trial.model
+    margin, predicted, probability = (
+        margins(trial, model),
+        model.predict(**asked(trial)),
+        model.predict_proba(**asked(trial)),
+    )
+    assert margin.shape == (trial.counts.sum(),) and np.isfinite(margin).all()
     assert len(model.classes_) == 2 and all(label in model.classes_.tolist() for label in predicted.tolist())
     assert ((probability >= 0) & (probability <= 1)).all()
     np.testing.assert_allclose(probability.sum(axis=1), 1)
@@ -178,13 +182,13 @@ def does_not_depend_on_the_index(trial, rng):
 
 def predicts_rows_alone(trial, rng):
     """One row at a time, other rows, values that never occurred, holes."""
-    n_rows = len(trial.rows)
+    n_rows = int(trial.counts.sum())
     whole = margins(trial, trial.model)
     at = rng.integers(n_rows, size=min(n_rows, 5))
     np.testing.assert_array_equal(margins(trial, trial.model, at), whole[at])
     for i in at[:2]:
         np.testing.assert_array_equal(margins(trial, trial.model, np.array([i])), whole[[i]])
-    X = trial.rows.X
+    X = asked(trial)["X"]
     if not isinstance(X, pd.DataFrame) or not X.columns.is_unique or trial.options.get("estimator") is not None:
         return
     X = X.copy()
@@ -196,13 +200,11 @@ def predicts_rows_alone(trial, rng):
     if isinstance(X.iloc[0, j], str) and chance(rng, 0.5):
         column.iloc[int(rng.integers(n_rows))] = "never seen"
     X[X.columns[j]] = column
-    groups = groups_for(trial, np.arange(n_rows))
-    assert np.isfinite(trial.model.decision_function(X, sensitive_features=groups)).all()
+    assert np.isfinite(trial.model.decision_function(**{**asked(trial), "X": X})).all()
 
 
 def stages_end_in_the_model(trial, rng):
-    groups = groups_for(trial, np.arange(len(trial.rows)))
-    stages = list(trial.model.staged_decision_function(trial.rows.X, sensitive_features=groups))
+    stages = list(trial.model.staged_decision_function(**asked(trial)))
     assert len(stages) == trial.model.n_estimators_
     np.testing.assert_array_equal(stages[trial.model.theta_ - 1], margins(trial, trial.model))
 
@@ -271,7 +273,7 @@ def explains_itself(trial, rng):
         return
     assert np.isfinite(model.feature_importances_).all()
     try:
-        parts = explain.contributions(model, trial.rows.X)
+        parts = explain.contributions(model, asked(trial)["X"])
     except ValueError as error:
         assert "thresholds per group are not a step function" in str(error) or "different names" in str(error), error
         return
@@ -300,7 +302,7 @@ def is_the_same_in_onnx(trial, rng):
 
     if trial.options.get("estimator") is not None:
         return
-    X = trial.rows.X
+    X = asked(trial)["X"]
     try:
         graph = trial.model.to_onnx().SerializeToString()
         inputs = parityboost.onnx_inputs(trial.model, X)
@@ -313,8 +315,7 @@ def is_the_same_in_onnx(trial, rng):
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     label, _, score = session.run(["label", "probabilities", "score"], inputs)
     np.testing.assert_array_equal(score, margins(trial, trial.model))
-    groups = groups_for(trial, np.arange(len(trial.rows)))
-    predicted = trial.model.predict(X, sensitive_features=groups)
+    predicted = trial.model.predict(**asked(trial))
     assert [str(a) for a in label.tolist()] == [str(b) for b in predicted.tolist()]
 
 

@@ -106,6 +106,12 @@ class Trial:
     model: Any
     sizes_changed: bool
 
+    @property
+    def counts(self):
+        """Which rows have weight; the others are no rows, and their groups may be unknown."""
+        weights = self.rows.weights
+        return np.ones(len(self.rows), dtype=bool) if np.ndim(weights) == 0 else np.asarray(weights, dtype=float) > 0
+
     def refit(self, rows=None, validation="same", **options):
         """Another model, of other rows or with other options."""
         rows = rows or self.rows
@@ -132,7 +138,8 @@ def draw_options(rng, cls, rows, culprits):
     if "class_weight" in known and labels and chance(rng, 0.1):
         factors = pick(rng, [(1, 2), (1e-300, 1e300), (0.1, 5), (np.float32(2), 7)])
         options["class_weight"] = dict(zip(labels, factors, strict=False))
-    if isinstance(X, pd.DataFrame) and chance(rng, 0.1):
+        culprits.words.append("class_weight")  # of too wide a range
+    if isinstance(X, pd.DataFrame) and not culprits.must_refuse and chance(rng, 0.1):  # infinity is a fine category
         every = pick(rng, [list(X.columns), list(range(X.shape[1])), [True] * X.shape[1], pd.Index(X.columns)])
         options["categorical_features"] = pick(rng, [None, [], every])
     numeric = isinstance(X, np.ndarray) and X.dtype.kind in "iufb" and not (np.abs(X) > 1e30).any()  # of 32 bits
@@ -233,15 +240,15 @@ def split_off(rng, rows, passes_groups):
     held_out = rng.random(len(rows)) < 0.4
     held_out[rng.integers(len(rows))] = True
     at, rest = np.flatnonzero(held_out), np.flatnonzero(~held_out)
-    other = rows.at(at)
-    X, y, groups, weights = other.X, other.y, other.groups, other.weights
+    held = rows.at(at)
+    X, y, groups, weights = held.X, held.y, held.groups, held.weights
     groups = groups if passes_groups else None
     if chance(rng, 0.2):
         nothing = rng.random(len(at)) < 0.3
         weights = np.where(nothing, 0.0, rng.uniform(1, 2, len(at)))
         if chance(rng, 0.5) and isinstance(y, (np.ndarray, list)) and np.ndim(y) == 1:
-            y = np.array(list(y), dtype=object)
-            y[nothing] = "another class" if isinstance(y[0], str) else 99
+            other = "another class" if isinstance(y[0], str) else 99
+            y = [other if empty else label for label, empty in zip(y, nothing, strict=True)]
         if chance(rng, 0.5) and isinstance(groups, (np.ndarray, list)) and np.ndim(groups) == 1:
             groups = np.array(list(groups), dtype=object)
             groups[nothing] = "another group"

@@ -102,7 +102,7 @@ def draw_columns(rng, signals, culprits):
     names = names or [f"x{j}" for j in range(n_columns)]
     columns = {}
     for j, name in enumerate(names):
-        of = quality(rng, 6, 3)
+        of = quality(rng, 5, 1)
         which = pick(rng, [name for name in COLUMNS[of] if kind == "frame" or name != "sparse"])
         columns[name] = COLUMNS[of][which](rng, signals[:, j])
         culprits.add(of, repr(name))
@@ -132,7 +132,7 @@ Y = ("y", "label", "labels", "class", "classes")
 
 def draw_target(rng, labels, culprits):
     """y for 0 and 1, and whether it can be indexed as an array."""
-    of = quality(rng, 5, 5)
+    of = quality(rng, 5, 3)
     pair = pick(rng, LABELS)
     plain = [pair[label] for label in labels]
     if of == SOUND:
@@ -190,7 +190,7 @@ def draw_target(rng, labels, culprits):
 
 def draw_groups(rng, codes, culprits):
     """Sensitive features for the codes 0, 1, …"""
-    of = quality(rng, 8, 5)
+    of = quality(rng, 6, 3)
     n_groups = codes.max() + 1
     name = pick(rng, ["sex", "ethnic group", "g\x1b[31m", 7])
     letters = objects(["a", "b", "c", *(f"g{k}" for k in range(n_groups))])[codes]
@@ -253,7 +253,7 @@ W = ("sample_weight", "Sample weights")
 
 
 def draw_weights(rng, n_rows, culprits):
-    of = quality(rng, 2, 4) if chance(rng, 0.6) else None
+    of = quality(rng, 8, 4) if chance(rng, 0.6) else None
     if of is None:
         return None, SOUND
     uniform = rng.uniform(0.5, 2, n_rows)
@@ -273,11 +273,8 @@ def draw_weights(rng, n_rows, culprits):
             "1.7e308": lambda: np.where(some, 1.7e308, 1.6e308),
             "1e-310": lambda: uniform * 1e-310,
             "5e-324": lambda: np.where(some, 1e-323, 5e-324),
-            "tiny among ones": lambda: np.where(some, 1e-310, 1.0),
             "1e17 among ones": lambda: np.where(np.arange(n_rows) == rng.integers(n_rows), 1e17, 1.0),
-            "1e300 among ones": lambda: np.where(some, 1e300, 1.0),
-            "everything": lambda: 10.0 ** rng.uniform(-320, 308, n_rows),
-            "huge range": lambda: 2.0 ** rng.integers(-1074, 1023, n_rows),
+            "wide range": lambda: 2.0 ** rng.integers(-200, 200, n_rows),
             "booleans": lambda: ~some,
             "objects": lambda: objects(uniform.tolist()),
             "decimals": lambda: objects([Decimal(f"{w:.3f}") for w in uniform]),
@@ -285,6 +282,10 @@ def draw_weights(rng, n_rows, culprits):
         }
     elif of == ODD:
         kinds = {
+            "tiny among ones": lambda: np.where(some, 1e-310, 1.0),
+            "1e300 among ones": lambda: np.where(some, 1e300, 1.0),
+            "everything": lambda: 10.0 ** rng.uniform(-320, 308, n_rows),
+            "huge range": lambda: 2.0 ** rng.integers(-1074, 1023, n_rows),
             "text numbers": lambda: [f"{w:.3f}" for w in uniform],
             "category": lambda: pd.Series(pd.Categorical(np.round(uniform))),
             "column": lambda: uniform[:, None],
