@@ -1,5 +1,7 @@
 """What must hold for every data set and every option."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,18 +73,21 @@ def test_the_order_of_rows_changes_nothing(problem, options, random):
     order = list(range(len(y)))
     random.shuffle(order)
     X = frame_of(columns)
+
+    def fit(rows):
+        w = None if weights is None else weights[rows]
+        return fitted(
+            X.iloc[rows], y[rows], group_labels(group[rows]), sample_weight=w, validation_fraction=None, **options
+        )
+
     try:
-        one = fitted(X, y, group_labels(group), sample_weight=weights, validation_fraction=None, **options)
-    except ValueError:
+        one = fit(np.arange(len(y)))
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            fit(order)
+        assert "no better than chance" in str(error)
         return
-    other = fitted(
-        X.iloc[order],
-        y[order],
-        group_labels(group[order]),
-        sample_weight=None if weights is None else weights[order],
-        validation_fraction=None,
-        **options,
-    )
+    other = fit(order)
     assert_same_model(one, other, X)
 
 
