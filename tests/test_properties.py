@@ -131,20 +131,6 @@ def test_weight_two_equals_a_repeated_row_with_more_values_than_bins():
     assert_same_model(weighted, repeated, X)
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": "auto"}, {"learner_weight": "cost", "cumulative": False}])
-def test_the_model_does_not_depend_on_the_number_of_threads(options):
-    X, y, group = make_people(70_000)  # enough rows that threads are used
-    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    one, two, three = (
-        fitted(X, y, group, sample_weight=weights, n_estimators=5, random_state=0, n_jobs=n, **options)
-        for n in (1, 2, 3)
-    )
-    for other in (two, three):
-        np.testing.assert_array_equal(one.estimator_weights_, other.estimator_weights_)
-        np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
-        assert one.history_.equals(other.history_)
-
-
 def test_the_same_seed_gives_the_same_model(people):
     X, y, group = people
     one, other = (fitted(X, y, group, random_state=7) for _ in range(2))
