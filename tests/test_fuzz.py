@@ -2,7 +2,9 @@
 
 import pytest
 
-from fuzz import engine, failing
+from fuzz import engine, failing, fitting
+from parityboost import AdaFairClassifier
+from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 
 # Some seconds of each.
 ATTEMPTS = {"fit": 150, "file": 80, "cli": 80}
@@ -48,3 +50,10 @@ def test_an_attempt_is_made_from_its_fuzzer_and_seed():
     draws = [engine.generator(*which).random(3).tolist() for which in [("fit", 1), ("fit", 1), ("fit", 2), ("cli", 1)]]
     assert draws[0] == draws[1]
     assert draws[0] != draws[2] and draws[0] != draws[3]
+
+
+@pytest.mark.parametrize("cls", [AdaFairClassifier, AdaBoostClassifier, SMOTEBoostClassifier])
+def test_every_parameter_is_drawn(cls):
+    drawn_apart = {"n_estimators", "random_state", "categorical_features", "estimator", "sensitive_feature"}
+    assert set(cls._get_param_names()) <= drawn_apart | fitting.OPTIONS.keys()
+    assert set(cls._get_param_names()) <= fitting.BAD_OPTIONS.keys()

@@ -46,7 +46,7 @@ def errors(counts):
 NOTIONS = [
     *("disparate_mistreatment", "equal_opportunity", "statistical_parity", "predictive_equality", "none"),
     *("equalized_odds", "demographic_parity", "true_positive_rate_parity", "false_positive_rate_parity"),
-    *(StatisticalParity(), EqualErrors()),
+    *(StatisticalParity(), StatisticalParity(boost="both"), EqualErrors()),
 ]
 # Sound values of each parameter; the default is drawn more often than these together.
 OPTIONS = {
@@ -62,6 +62,8 @@ OPTIONS = {
     "max_bins": [2, 3, 16, np.int64(100)],
     "validation_fraction": [None, None, None, 0.01, 0.5, 0.99],
     "n_iter_no_change": [1, 3],
+    "keep": [0.0, 0.5, 1, 0.999],
+    "max_violation": [0, 0.1, 5.0],
     "n_jobs": [1, 2, 3, -1],
     "verbose": [1],
     "n_synthetic": [1, 7],
@@ -85,6 +87,8 @@ BAD_OPTIONS = {
     "validation_fraction": [0, 1, -1, np.nan, "third", 2],
     "n_iter_no_change": [0, -1, "few", 1.5],
     "sensitive_feature": ["no such column", 999, ["no such column"], [], 1.5, [[0]]],
+    "keep": [-0.1, 1.1, np.nan, None, "half"],
+    "max_violation": [-1, np.nan, "none"],
     "n_jobs": ["all", 1.5, 0],
     "verbose": ["loud", -1],
     "random_state": ["seed", -1, 1.5, 2**40],
