@@ -95,7 +95,7 @@ def draw_columns(rng, signals, culprits):
         array = np.column_stack(columns)
         if chance(rng, 0.05):
             array = array.astype(np.float64)
-            array[rng.integers(len(array)), rng.integers(n_columns)] = np.inf
+            array[::2, rng.integers(n_columns)] = np.inf  # in many rows: those without weight are none
             culprits.add(BAD, *(f"'x{j}'" for j in range(n_columns) if np.isinf(array[:, j]).any()))
         return np.asfortranarray(array) if chance(rng, 0.3) else array
     names = [str(name) for name in rng.permutation(COLUMN_NAMES)[:n_columns]] if kind == "frame" else []
@@ -170,7 +170,7 @@ def draw_target(rng, labels, culprits):
             "three": lambda: np.arange(len(labels)) % 3,
             "one": lambda: np.zeros(len(labels)),
             "nan": lambda: spoilt(rng, labels, np.nan),
-            "missing text": lambda: spoilt(rng, ["n", "p"] * (len(labels) // 2 + 1), None)[: len(labels)].tolist(),
+            "missing text": lambda: spoilt(rng, np.where(labels == 1, "p", "n"), None).tolist(),
             "inf": lambda: np.where(labels == 1, np.inf, 0.0),
             "complex": lambda: labels + 1j,
             "mixed": lambda: spoilt(rng, labels, "x"),
