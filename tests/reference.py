@@ -299,7 +299,7 @@ def thresholds_to_try(threshold, margin, n_groups):
 def best_group_thresholds(margin, y, group, w, notion, c, n_groups):
     """The lowest objective of all combinations of candidate thresholds, one per group, and the first that has it."""
     best, best_thresholds = np.inf, None
-    for thresholds in product(candidate_thresholds(margin), repeat=n_groups):
+    for thresholds in thresholds_to_try("per_group", margin, n_groups):
         predicted = (margin > np.array(thresholds)[group]).astype(int)
         value = objective(notion, c, y, group, predicted, w, n_groups)
         if value < best - TIE:
