@@ -1,7 +1,5 @@
 """Models to a file and back: nothing is lost, and no file can do harm."""
 
-import copy
-import hashlib
 import itertools
 import json
 import os
@@ -23,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import parityboost
 from conftest import make_people
+from fuzz.model_files import frame_for, written
 from parityboost import AdaFairClassifier, ModelFileError, _model_file, _portable, explain, load
 from parityboost._binning import CategoricalColumn
 from parityboost._json_values import decode_array, decode_value, encode_array, encode_value
@@ -430,16 +429,6 @@ def saved_per_group(tmp_path_factory):
     return small_file(tmp_path_factory.mktemp("saved"), threshold="per_group", sensitive_feature="city")
 
 
-def sealed(body):
-    """A body with the checksum that belongs to it."""
-    return body + f',\n  "sha256": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
-
-
-def written(document):
-    """A document, however wrong, as a file whose checksum is right."""
-    return sealed(json.dumps({key: value for key, value in document.items() if key != "sha256"})[:-1].encode())
-
-
 def changed(saved, *path, to):
     """The file with one value replaced."""
     document = json.loads(saved)
@@ -612,139 +601,6 @@ def test_an_edited_weight_is_used(saved, tmp_path):
     tables, constant = model._score_tables()
     codes = model._ensemble.binner
     assert np.isfinite(tables).all() and constant == -model.threshold_ and len(codes.columns) == X.shape[1]
-
-
-# --- Files from a thousand accidents --------------------------------------------------------------
-
-
-def frame_for(model):
-    """Rows that a model can be asked about, whatever its columns are now."""
-    columns = []
-    for column in model._ensemble.binner.columns:
-        if isinstance(column, CategoricalColumn):
-            known = [value for value in column.categories if isinstance(value, (str, bool, int, float))][:2]
-            values = pd.Series(pd.Categorical([None, *known][:3] + [None] * (2 - len(known)), categories=known))
-        else:
-            values = pd.Series([np.nan, -1e300, 0.5])
-        columns.append(values)
-    X = pd.concat(columns, axis=1)
-    X.columns = model.feature_names_in_ if hasattr(model, "feature_names_in_") else range(len(columns))
-    return X
-
-
-def deep(levels):
-    value = []
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
-NASTY = [
-    *(float("nan"), float("inf"), 1e999, -1, 0, 1, 0.5, 2**64, 10**30, -(10**17), 1e308, True, False, None, "", "a"),
-    *("\ud800", [], {}, [[]], list(range(1000)), [0] * 100_000, ["x"] * 50_000, deep(200), {"tuple": [1]}),
-    *({"float": "inf"}, {"numpy": "int8", "value": 300}, {"numpy": "str", "value": "a"}, {"notion": "none"}),
-    *({"timestamp": "2020-01-01T00:00:00"}, {"interval": [0, 1], "closed": "both"}, {"pairs": [[[], 1]]}),
-    *({"timestamp": "9999-99-99T99:99:99+99:99"}, {"numpy": "float16", "value": 1e300}, {"numpy": "str", "value": 1}),
-]
-
-
-def all_places(value):
-    """Every container in a document and each of its keys."""
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    for key in keys:
-        yield value, key
-        yield from all_places(value[key])
-
-
-def damage_structure(document, rng):
-    """Change a document in one of many ways."""
-    places = list(all_places(document))
-    container, key = rng.choice(places)
-    nasty = copy.deepcopy(rng.choice(NASTY))
-    kind = rng.choice(["replace", "replace", "remove", "add", "copy", "repeat", "number"])
-    if kind == "replace":
-        container[key] = nasty
-    elif kind == "remove":
-        del container[key]
-    elif kind == "add":
-        objects = [document, *(c[k] for c, k in places if isinstance(c[k], dict))]
-        rng.choice(objects)[rng.choice(["extra", "edges", "categories", "__class__", "n_jobs"])] = nasty
-    elif kind == "copy":
-        other, other_key = rng.choice(places)
-        container[key] = copy.deepcopy(other[other_key])
-    elif kind == "repeat":
-        chosen = rng.choice([c[k] for c, k in places if isinstance(c[k], list) and c[k]])
-        chosen.insert(rng.randrange(len(chosen)), copy.deepcopy(rng.choice(chosen)))
-    else:
-        container, key = rng.choice([(c, k) for c, k in places if type(c[k]) in (int, float)])
-        container[key] = rng.choice([-container[key], container[key] * 1e6, container[key] + 1, str(container[key])])
-
-
-def damage_bytes(data, rng):
-    """Change some bytes."""
-    at, length = rng.randrange(len(data)), rng.randrange(1, 40)
-    return rng.choice(
-        [
-            data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :],
-            data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :],
-            data[:at],
-            data[:at] + data[at + length :],
-            data[:at] + rng.randbytes(length) + data[at:],
-            data[:at] + data[at : at + length] + data[at:],
-            data[at:],
-        ]
-    )
-
-
-def outcome(data, tmp_path, verify):
-    """A model, or the one error; anything else goes up. Neither may take long."""
-    path = tmp_path / "model.json"
-    path.write_bytes(data)
-    start = time.thread_time()  # others may use the processor meanwhile
-    try:
-        return load(path, verify=verify)
-    except ModelFileError as error:
-        assert len(str(error)) < 1500
-        return None
-    finally:
-        assert time.thread_time() - start < 1
-
-
-def use(model):
-    X = frame_for(model)
-    groups = pd.Series([model.groups_[0]] * len(X), dtype=object)
-    assert np.isin(model.predict(X, sensitive_features=groups), model.classes_).all()
-    assert np.isfinite(model.predict_proba(X, sensitive_features=groups)).all()
-    assert np.isfinite(model.feature_importances_).all()
-    assert len(model.history_) == model.n_estimators_
-    clone(model)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_a_damaged_file_is_an_error_or_a_working_model(saved, saved_per_group, tmp_path, seed):
-    rng = random.Random(seed)
-    saved = saved_per_group if seed % 2 else saved
-    body = saved[: saved.rindex(b",")]
-    working = 0
-    for _ in range(30):  # the checksum finds every change of bytes
-        data = damage_bytes(saved, rng)
-        assert data == saved or outcome(data, tmp_path, verify=True) is None
-    for _ in range(20):  # and without it, the checks do
-        model = outcome(sealed(damage_bytes(body, rng)), tmp_path, verify=True)
-        if model is not None:
-            use(model)
-    for _ in range(70):
-        document = json.loads(saved)
-        for _ in range(rng.choice([1, 1, 1, 2, 5])):
-            damage_structure(document, rng)
-        data = written(document)
-        assert outcome(data[:-70] + b"0" * 66 + data[-4:], tmp_path, verify=True) is None
-        model = outcome(data, tmp_path, verify=True)
-        if model is not None:
-            use(model)
-            working += 1
-    assert 0 < working < 70
 
 
 def test_every_single_flipped_bit_is_found(saved, tmp_path):
