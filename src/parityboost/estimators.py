@@ -100,8 +100,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
     keep : float, default=0.0
         Share, between 0 and 1, of the balanced accuracy above one half that must be kept for the sake of fairness. It
         is a share of the highest that any round and threshold of the same run has on the data that θ is chosen on.
-        Above 0, rates of few instances are believed only in part in this choice. 0 is the paper's rule, which
-        may choose a model that predicts one class for everyone: that is perfectly fair.
+        Above 0, rates of few instances are believed only in part in this choice; a sample weight that is an integer
+        counts as so many instances, other weights as one each on average. 0 is the paper's rule, which may choose a
+        model that predicts one class for everyone: that is perfectly fair.
     max_violation : float or None, default=None
         Choose θ (and the threshold, if it is chosen) with the lowest balanced error among those whose violation of the
         notion is at most this, not by the objective. If there is none that ``keep`` allows, the one with the lowest

@@ -21,6 +21,7 @@ from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from .engine import ACCEPTED, REFUSED
 
 MOST_SECONDS = 2  # of the processor, for loading a file and for using the model, which take some hundredths
+BYTES_PER_SECOND = 10_000_000  # and as long as it takes to read a large one
 MOST_BYTES_PER_LABEL = 4 * 10_000  # of an array of labels
 LONGEST_MESSAGE = 1500
 
@@ -217,7 +218,8 @@ def loaded(data, verify):
             return None
         finally:
             seconds = time.process_time() - start
-            assert seconds < MOST_SECONDS, f"loading took {seconds:.1f} s of the processor"
+            most = MOST_SECONDS + len(data) / BYTES_PER_SECOND
+            assert seconds < most, f"loading {len(data)} bytes took {seconds:.1f} s of the processor"
 
 
 def frame_for(model):

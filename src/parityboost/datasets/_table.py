@@ -142,7 +142,7 @@ def naming(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is empty") from None
     except (pd.errors.ParserError, UnicodeDecodeError, *DAMAGED) as error:
         kind = _kind(path)[1:].upper()
-        raise ValueError(f"{path} cannot be read as {kind} in UTF-8: {error}") from error
+        raise ValueError(f"{path} cannot be read as {kind} in UTF-8: {str(error).strip()}") from error
 
 
 def check_fields(path: Path, table: pd.DataFrame) -> None:
