@@ -187,7 +187,7 @@ def draw_train(world, path, model):
         flags += ["--report", str(report)]
         if not report.parent.exists():
             world.wrong("report", report.name, report)
-        world.odd("class and group", "--holdout")
+        world.odd("class and group", "--holdout", "has no example of class")
     words = [word for pair in options.items() for word in (pair[0], str(pair[1]))]
     return ["train", *words, *flags, str(path)]
 
