@@ -112,9 +112,9 @@ def test_weights_that_are_no_numbers(people):
 
 def test_weights_that_leave_one_class_or_one_group(people):
     _, y, group = people
-    with pytest.raises(ValueError, match="only class 1 has rows of positive sample_weight"):
+    with pytest.raises(ValueError, match=r"rows of positive sample_weight: .* only one class .* are 1"):
         fit(people, sample_weight=(y == 1) * 1.0)
-    with pytest.raises(ValueError, match="only one group has rows of positive sample_weight, 'b'"):
+    with pytest.raises(ValueError, match=r"rows of positive sample_weight: only one group .* 'b'"):
         fit(people, sample_weight=(group == "b") * 1.0)
 
 

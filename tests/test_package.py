@@ -83,9 +83,9 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 LAYERS = [
     {"_atomic", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
     {"_json_values", "_kernels", "_model_file", "notions"},
-    {"_binning", "_inputs"},
-    {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "metrics"},
-    {"_frontier", "_groups", "_learners", "_onnx"},
+    {"_binning", "_inputs", "_settings"},
+    {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "_weights"},
+    {"_frontier", "_groups", "_learners", "_onnx", "metrics"},
     {"_boosting", "_model_json"},
     {"_control", "_portable", "_prediction"},
     {"estimators"},

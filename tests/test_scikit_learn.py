@@ -27,11 +27,11 @@ from parityboost.baselines import AdaBoostClassifier
 class GroupsFromX(AdaFairClassifier):
     """AdaFair for scikit-learn's checks, which know no groups: every other row, in the order of the first column."""
 
-    def _read_groups(self, X, sensitive_features, groups=None):
+    def _read_groups(self, X, rows, sensitive_features, groups=None):
         if sensitive_features is None:
             column = pd.Series(_safe_indexing(X, 0, axis=1))
-            sensitive_features = column.rank(method="first", na_option="top") % 2
-        return super()._read_groups(X, sensitive_features, groups)
+            sensitive_features = (column.rank(method="first", na_option="top") % 2).iloc[rows]
+        return super()._read_groups(X, rows, sensitive_features, groups)
 
 
 def explained(estimator):

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from . import _rates
-from ._inputs import group_name, read_groups
+from ._inputs import group_names, read_groups
 from ._intervals import Interval, Rates, auc, critical_z, largest_of, sum_of_largest, wilson
 from .metrics import group_counts
 from .notions import DisparateMistreatment, EqualOpportunity, FairnessNotion, Gap, PredictiveEquality, StatisticalParity
@@ -123,8 +123,8 @@ def count(data: Data, sensitive: Any) -> Groups:
 
     rows = counted(None)
     if data.weights is None:
-        return Groups([group_name(name) for name in names], code, rows, rows, rows)
-    return Groups([group_name(name) for name in names], code, rows, counted(data.weights), counted(data.weights**2))
+        return Groups(group_names(names), code, rows, rows, rows)
+    return Groups(group_names(names), code, rows, counted(data.weights), counted(data.weights**2))
 
 
 def group_table(groups: Groups, confidence: float, min_group_size: int) -> pd.DataFrame:
@@ -180,7 +180,7 @@ def measure_table(groups: Groups, confidence: float, normals: Floats, min_group_
         for end in ("lowest", "highest"):
             row |= {end: None, f"{end}_rate": np.nan, f"{end}_n": np.nan}
         if not np.isnan(interval.value):
-            widest = int(np.argmax([_rates.spread(part.value) for part in parts]))
+            widest = int(np.nanargmax([_rates.spread(part.value) for part in parts]))
             row["rate"] = names[widest]
             value, n = parts[widest]
             for end, g in (("lowest", int(np.nanargmin(value))), ("highest", int(np.nanargmax(value)))):

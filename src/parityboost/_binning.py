@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._codes import MISSING, X_BINNED_DTYPE
-from ._sources import CategorySource, NumberSource, Source
+from ._sources import CategorySource, NumberSource, Source, raise_infinite
 from ._threads import Team
 
 # Bins of a column with many values are learnt from so many rows: an edge is then off by about 0.1 % of the rows.
@@ -93,7 +93,10 @@ class CategoricalColumn:
     def fit(cls, source: Source, rows: Rows, weights: Floats | None, max_bins: int) -> CategoricalColumn:
         codes, values = source.factorized(rows)
         mass = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-        order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: _sort_key(values[i]))
+        try:
+            order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: _sort_key(values[i]))
+        except TypeError as error:
+            raise TypeError(f"column {source.name!r} has categories that cannot be sorted: {error}") from None
         if len(order) > max_bins:
             mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
             kept = set(sorted(order, key=lambda i: -mass[i])[:max_bins])
@@ -187,12 +190,6 @@ class Binner:
         return np.array([column.categorical for column in self.columns], dtype=np.bool_)
 
 
-def raise_infinite(name: str) -> None:
-    raise ValueError(
-        f"column {name!r} of X contains infinity or a value too large: replace it or mark it as missing (NaN)"
-    )
-
-
 def n_rows_of(rows: Rows, sources: list[Source]) -> int:
     """How many rows a selection has."""
     return len(range(*rows.indices(len(sources[0])))) if isinstance(rows, slice) else len(rows)
@@ -211,8 +208,9 @@ def _distinct_mass(values: Floats, weights: Floats | None) -> tuple[Floats, Floa
         return values[last], np.diff(last, prepend=-1).astype(np.float64)
     order = np.argsort(values)
     values, weights = values[order], weights[order]
-    last = np.flatnonzero(np.append(values[1:] > values[:-1], True))
-    return values[last], np.diff(np.cumsum(weights)[last], prepend=0.0)
+    first = np.flatnonzero(np.append(True, values[1:] > values[:-1]))
+    # Value by value: in differences of running sums a light value behind a heavy one would weigh nothing.
+    return values[first], np.add.reduceat(weights, first)
 
 
 def _equal_mass_cuts(mass: Floats, max_bins: int) -> NDArray[np.intp]:
@@ -221,6 +219,8 @@ def _equal_mass_cuts(mass: Floats, max_bins: int) -> NDArray[np.intp]:
     A value heavier than a bin gets one bin of its own and counts as exactly one bin, so that a column of mostly zeros
     still spends the other bins on what is not zero.
     """
+    if len(mass) <= max_bins:  # the data has more distinct values, but not the part of it that is looked at
+        return np.arange(len(mass) - 1)
     cap = mass.sum() / max_bins
     while True:
         heavy = mass > cap

@@ -19,30 +19,13 @@ from ._ensemble import on_grid
 from ._learners import Learner
 from ._rates import balanced_error_rate, error_rate
 from ._samples import Sample
+from ._settings import Settings
 from ._thresholds import SAME_OBJECTIVE, best_group_thresholds, best_threshold, candidates, first_minimum
-from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
 
 # A learner with less weighted error than this is perfect: there is nothing left to boost.
 PERFECT = 1e-10
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to boost; the names are the estimator's parameters."""
-
-    notion: FairnessNotion
-    n_estimators: int = 200
-    c: float = 1.0
-    epsilon: float = 0.0
-    cumulative: bool = True
-    costs_from: str = "training"  # or "validation": the rows whose rates decide who pays
-    update: str = "confidence"
-    learner_weight: str = "error"
-    threshold: float | str = 0.0  # "auto" and "per_group": chosen together with θ
-    n_iter_no_change: int | None = None
-    choose_theta: bool = True  # False: θ is the last round
 
 
 class Round(NamedTuple):

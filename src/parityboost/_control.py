@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ._ensemble import on_fine_grid
 from ._frontier import Scored, frontier
 from ._groups import GroupSource
+from ._inputs import take_rows
 
 if TYPE_CHECKING:
-    from ._boosting import Settings
+    from ._settings import Settings
 
 Floats = NDArray[np.float64]
 
@@ -30,8 +31,9 @@ class Control:
     groups_: NDArray[Any]
     _ensemble: Any
     _group_source: GroupSource | None
+    _sensitive_feature: Any
     _group_thresholds: Floats | None
-    # The rows that θ was chosen on, as codes; not pickled: a stored model shall hold no one's data.
+    _fitted: Settings  # what the model was fitted with, whatever its parameters are now
     _scored: Scored | None
     _frontier: pd.DataFrame | None
 
@@ -181,32 +183,23 @@ class Control:
         return self._frontier.copy(deep=True)
 
     def _frontier_of(self, scored: Scored) -> pd.DataFrame:
-        settings = self._settings()
+        settings = self._fitted
         return frontier(scored, settings.notion, settings.c, self.groups_.tolist(), self._group_thresholds)
 
     def _read_scored(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Scored:
         if X is None or y is None:
             raise ValueError("frontier needs both X and y, or neither")
-        if sensitive_features is None and self._group_source is not None and self._named_column() is None:
+        if sensitive_features is None and self._group_source is not None and self._sensitive_feature is None:
             sensitive_features = self._group_source.sensitive_features(X)
-        X, cell, weight = self._read_validation((X, y, sensitive_features, sample_weight))
+        X, rows, cell, weight = self._read_validation((X, y, sensitive_features, sample_weight))
         n_groups = len(self.groups_)
+        part = X if len(rows) == len(X) else take_rows(X, rows)
         return Scored(
-            cell, np.empty(0) if weight is None else weight, n_groups, lambda: self._ensemble.staged_margin(X)
+            cell, np.empty(0) if weight is None else weight, n_groups, lambda: self._ensemble.staged_margin(part)
         )
 
-    def _named_column(self) -> Any:
-        return getattr(self, "sensitive_feature", None)
-
-    def _settings(self) -> Settings:
+    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
         raise NotImplementedError
-
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[Any], Floats | None]:
-        raise NotImplementedError
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        return {**state, "_scored": None} if "_scored" in state else state
 
 
 def _is_number(value: Any) -> bool:

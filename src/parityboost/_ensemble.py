@@ -66,6 +66,11 @@ class StumpEnsemble:
         self.stumps = stumps
         self.alphas = alphas
 
+    @property
+    def learners(self) -> list[Stump]:
+        """The weak learners."""
+        return self.stumps
+
     def steps(self, j: int) -> Floats:
         """What learner j adds to the margin, per code of its feature's column."""
         stump = self.stumps[j]
@@ -133,6 +138,11 @@ class EstimatorEnsemble:
         self.estimators = estimators
         self.alphas = alphas
         self.positive = positive
+
+    @property
+    def learners(self) -> list[Any]:
+        """The weak learners."""
+        return self.estimators
 
     def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
         margin = np.zeros(len(X))

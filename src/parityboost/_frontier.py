@@ -21,12 +21,25 @@ DECIMALS = 12  # measures that agree so far are equal, whatever the rounding
 
 @dataclass(frozen=True)
 class Scored:
-    """Rows of a known class and group, and their margin after each round."""
+    """Rows of a known class and group, and their margin after each round.
+
+    Nothing changes them, so a copy of a model shares them. A stored model shall hold no one's data: they are pickled as
+    None.
+    """
 
     cell: NDArray[Any]  # class * n_groups + group
     weight: Floats  # empty for equal weights
     n_groups: int
     margins: Callable[[], Iterator[Floats]]
+
+    def __copy__(self) -> Scored:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scored:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
 
     @property
     def totals(self) -> Floats:

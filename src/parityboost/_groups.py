@@ -55,9 +55,9 @@ class GroupSource:
         codes[of_group] = code
         return replace(self, codes=codes)
 
-    def agreeing_with(self, X: Any, group: Group) -> GroupSource:
-        """Without columns if those of X do not hold these groups."""
-        if self.columns and not np.array_equal(self._look_up(X), group):
+    def agreeing_with(self, X: Any, rows: NDArray[Any], group: Group) -> GroupSource:
+        """Without columns if those of X do not hold these groups of ``rows``."""
+        if self.columns and not np.array_equal(self._look_up(X)[rows], group):
             return replace(self, columns=(), codes=None)
         return self
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 from warnings import warn
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from ._sources import column_position
@@ -34,8 +35,21 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
         return X
     if isinstance(X, list):
         X = np.asarray(X, dtype=object) if _holds_text(X) else X
-    array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    try:
+        array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    except (TypeError, ValueError):
+        _name_odd_cell(X)
+        raise
     return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _name_odd_cell(X: Any) -> None:
+    """Raise an error about the first cell that is no single value or no real number, if there is one."""
+    rows = X.tolist() if isinstance(X, np.ndarray) and X.dtype == object else X
+    for i, row in enumerate(rows if isinstance(rows, (list, tuple)) else []):
+        for j, value in enumerate(row if isinstance(row, (list, tuple)) else []):
+            if isinstance(value, complex) or not (isinstance(value, str) or np.ndim(value) == 0):
+                raise TypeError(f"column 'x{j}': a value must be a number or text, got {short(value)} in row {i}")
 
 
 def _holds_text(rows: Sequence[Any]) -> bool:
@@ -50,14 +64,16 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
         y = _object_array(list(y))  # NumPy would make text of a missing label
     values = column_or_1d(y, warn=True)
-    _check_length("y", len(values), n_rows)
+    check_length("y", len(values), n_rows)
+    values = _plain_booleans(values)
     missing = pd.isna(values)
     if missing.any():
         raise ValueError(f"Input y contains NaN: {int(missing.sum())} of {n_rows} labels are missing")
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
-    found = np.sort(pd.unique(values))  # without a sorted copy of all labels
-    check_classification_targets(found)
+    found = _distinct_labels(values)
+    with np.errstate(invalid="ignore"):  # scikit-learn asks whether floats are integers by making integers of them
+        check_classification_targets(found)
     if classes is not None:
         unknown = [value for value in found.tolist() if value not in classes.tolist()]
         if unknown:
@@ -73,38 +89,44 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     return (values == found[1]).astype(np.int8), found
 
 
-def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Sample weights as floats, None for equal ones."""
-    if sample_weight is None:
+def _plain_booleans(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all True or False as booleans: what a frame makes of them where it cannot tell."""
+    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=False) == "boolean":
+        return values.astype(bool)
+    return values
+
+
+def _distinct_labels(values: NDArray[Any]) -> NDArray[Any]:
+    """The labels, sorted, without a sorted copy of them all."""
+    try:
+        found = pd.unique(values)
+    except TypeError:
+        first = next(value for value in values.tolist() if not isinstance(value, Hashable))
+        raise TypeError(f"y: a label must be a number, text or boolean, got {short(first)}") from None
+    try:
+        return np.sort(found)
+    except TypeError:
+        kinds = {type(value).__name__: value for value in reversed(found.tolist())}
+        examples = " and ".join(f"{short(value)} ({kind})" for kind, value in sorted(kinds.items()))
+        raise TypeError(f"y mixes labels that cannot be sorted, such as {examples}: use labels of one type") from None
+
+
+def short(value: Any) -> str:
+    """A value as it would be written, but not at any length."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes out no integer of more than 4,300 digits
+        return f"a value of type {type(value).__name__} that is too long to show"
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def take_rows(values: Any, rows: NDArray[Any]) -> Any:
+    """Some rows of a table, column or list, or None of None."""
+    if values is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}")
-    _check_length("sample_weight", len(weights), n_rows)
-    if not np.isfinite(weights).all():
-        raise ValueError("sample_weight contains NaN or infinity")
-    if (weights < 0).any():
-        first = int(np.flatnonzero(weights < 0)[0])
-        raise ValueError(f"sample_weight must not be negative, got {weights[first]} in row {first}")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row")
-    return None if (weights == weights[0]).all() else weights
-
-
-def read_class_weight(class_weight: Any, classes: NDArray[Any]) -> str | Floats | None:
-    """A name as it is, a dict as one factor per class; a class it leaves out keeps its weight."""
-    if not isinstance(class_weight, dict):
-        return None if class_weight is None else str(class_weight)
-    labels = classes.tolist()
-    unknown = [label for label in class_weight if label not in labels]
-    if unknown:
-        raise ValueError(f"class_weight has the label {unknown[0]!r}, but the classes are {labels}")
-    factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
-    if not (np.isfinite(factors) & (factors > 0)).all():
-        raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}")
-    return factors
+    if isinstance(values, dict):
+        values = pd.DataFrame(values)
+    return _safe_indexing(values, rows)
 
 
 def read_groups(
@@ -112,7 +134,7 @@ def read_groups(
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several."""
     frame = sensitive_frame(sensitive_features)
-    _check_length("sensitive_features", len(frame), n_rows)
+    check_length("sensitive_features", len(frame), n_rows)
     codes: NDArray[Any] = np.zeros(0, dtype=np.intp)
     names: list[Any] = []
     for position, name in enumerate(frame.columns):
@@ -138,9 +160,19 @@ def read_groups(
 
 def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
     """The values that occur, sorted, and the position of each row's value among them, in a small integer type."""
-    codes, uniques = pd.factorize(column)
+    try:
+        codes, uniques = pd.factorize(column)
+    except TypeError:
+        value = next(value for value in column.tolist() if not isinstance(value, Hashable))
+        raise TypeError(
+            f"sensitive attribute {column.name!r}: a group must be a number, text or boolean, got {short(value)}"
+        ) from None
     values = list(np.asarray(uniques, dtype=object))
-    order = sorted(range(len(values)), key=lambda i: _sort_key(values[i]))
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
+        position = {value: i for i, value in enumerate(column.dtype.categories)}
+        order = sorted(range(len(values)), key=lambda i: position[values[i]])
+    else:
+        order = _sorted_order(values)
     rank = np.empty(len(values), dtype=np.min_scalar_type(len(values)))
     rank[order] = np.arange(len(values))
     return rank[codes], [values[i] for i in order]
@@ -170,7 +202,7 @@ def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
                 "sensitive_features must have one value, or one row of values, per instance, "
                 f"got {array.ndim} dimensions"
             )
-        frame = pd.DataFrame(array)
+        frame = pd.DataFrame(array, dtype=object if array.dtype == object else None)  # no guess at what objects are
         frame.columns = ["sensitive_features"] if frame.shape[1] == 1 else [f"s{j}" for j in range(frame.shape[1])]
     if frame.shape[1] == 0:
         raise ValueError("sensitive_features has no column")
@@ -180,6 +212,8 @@ def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
 def sensitive_columns(X: pd.DataFrame | NDArray[Any], names: Any) -> pd.DataFrame:
     """The columns of X that ``sensitive_feature`` names."""
     wanted = list(names) if isinstance(names, (list, tuple)) else [names]
+    if not wanted:
+        raise ValueError(f"sensitive_feature={names!r} names no column of X")
     positions = [column_position(X, name, "sensitive_feature") for name in wanted]
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, positions]
@@ -213,7 +247,20 @@ def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion
 
 def group_name(group: Any) -> str:
     """How a group is written in tables and messages."""
-    return " & ".join(str(part) for part in group) if isinstance(group, tuple) else str(group)
+    return " & ".join(map(shown, group)) if isinstance(group, tuple) else shown(group)
+
+
+def shown(value: Any) -> str:
+    """A label or group as text; what no file or terminal can hold is spelt out."""
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def group_names(groups: Iterable[Any]) -> list[str]:
+    """The same for all groups; where two would be written alike (1 and "1"), as Python writes them."""
+    groups = list(groups)
+    names = [group_name(group) for group in groups]
+    repeated = {name for name, n in Counter(names).items() if n > 1}
+    return [repr(group) if name in repeated else name for group, name in zip(groups, names, strict=True)]
 
 
 def cells(y: NDArray[np.int8], group: NDArray[np.intp], n_groups: int) -> NDArray[Any]:
@@ -244,7 +291,15 @@ def stratified_split(
     return np.flatnonzero(~held_out).astype(np.int32), np.flatnonzero(held_out).astype(np.int32)
 
 
-def _check_length(name: str, length: int, n_rows: int) -> None:
+def check_lengths(n_rows: int, **given: Any) -> None:
+    """Whether everything that is given has as many rows as X."""
+    for name, values in given.items():
+        if values is not None:
+            length = len(next(iter(values.values()))) if isinstance(values, dict) and values else len(values)
+            check_length(name, length, n_rows)
+
+
+def check_length(name: str, length: int, n_rows: int) -> None:
     if length != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, {name} {length}"
@@ -256,10 +311,16 @@ def _shown(values: NDArray[Any]) -> str:
     return shown + (", …" if len(values) > 5 else "")
 
 
-def _sort_key(value: Any) -> tuple[str, Any]:
-    """Numbers before text before all else, so that mixed groups can be sorted."""
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        return "", value
-    if isinstance(value, str):
-        return "s", value
-    return type(value).__name__, str(value)
+def _sorted_order(values: list[Any]) -> list[int]:
+    """Positions in the order of the values: numbers before text before all else, each type in its own order."""
+
+    def key(i: int) -> tuple[str, Any]:
+        value = values[i]
+        if isinstance(value, (bool, int, float, np.number, np.bool_)):
+            return "", value
+        return "s" if isinstance(value, str) else type(value).__name__, value
+
+    try:
+        return sorted(range(len(values)), key=key)
+    except TypeError:  # values of a type that has no order
+        return sorted(range(len(values)), key=lambda i: (key(i)[0], str(values[i])))

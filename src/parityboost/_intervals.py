@@ -205,6 +205,7 @@ def auc(positive: NDArray[np.bool_], scores: Floats, weights: Floats, confidence
     variance = float(sum(variances))
     # Separated but for rounding, or a class of one.
     if not (np.isfinite(variance) and variance > ROUNDING**2 and ROUNDING < value < 1 - ROUNDING):
+        value = float(np.round(value)) if abs(value - 0.5) > 0.5 - ROUNDING else value
         lower, upper = wilson(value, min(sizes), critical_z(confidence))
         return Interval(value, float(lower), float(upper))
     freedom = variance**2 / sum(float(v) ** 2 / (n - 1.0) for v, n in zip(variances, sizes, strict=True))

@@ -11,7 +11,9 @@ Sums are taken block by block in a fixed order, never thread by thread, so no re
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+from warnings import warn
 
 import numba
 import numpy as np
@@ -26,12 +28,55 @@ GINI, ERROR = 0, 1
 TIE = 1e-12
 
 
+class ForgivingCache:
+    """numba's cache of a compiled kernel. If it is damaged, or the disk full, the kernel is compiled in memory.
+
+    A damaged cache is emptied, so that the next process finds a sound one.
+    """
+
+    warned = False
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def load_overload(self, *args: Any) -> Any:
+        try:
+            return self._cache.load_overload(*args)
+        except Exception as error:  # unpickling what is damaged may raise anything
+            self._warn(error)
+            with suppress(Exception):
+                self._cache.flush()
+            return None
+
+    def save_overload(self, *args: Any) -> None:
+        try:
+            self._cache.save_overload(*args)
+        except Exception as error:
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        if not ForgivingCache.warned:
+            ForgivingCache.warned = True
+            warn(
+                f"the compiled code in {self._cache.cache_path} cannot be used ({type(error).__name__}: {error}): "
+                "compiling in memory, which takes some seconds. Make room there, or set NUMBA_CACHE_DIR to another "
+                "folder",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use and keep the result on disk, or in memory only where no folder can be written to."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        kernel: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
         return numba.njit(nogil=True)(function)
+    kernel._cache = ForgivingCache(kernel._cache)
+    return kernel  # type: ignore[no-any-return]
 
 
 # --- Binning --------------------------------------------------------------------------------------

@@ -132,9 +132,13 @@ def describe(model: Any) -> dict[str, Any]:
     name = type(model).__name__
     if name not in CLASSES or find_class(name) is not type(model):
         raise ModelFileError(f"a {name} cannot be stored; models of {', '.join(CLASSES)} can")
-    if not isinstance(model._ensemble, StumpEnsemble) or model.estimator is not None:
+    if not isinstance(model._ensemble, StumpEnsemble):
+        name = type(model.estimators_[0]).__name__
+        raise ModelFileError(f"only a model of stumps (estimator=None) can be stored, this one is of {name}")
+    if model.estimator is not None:
         raise ModelFileError(
-            f"only a model of stumps (estimator=None) can be stored, this one has estimator={model.estimator!r}"
+            f"the model is of stumps, but its parameter is now estimator={model.estimator!r}, which a file cannot "
+            "hold: model.set_params(estimator=None).save(…) stores it"
         )
     ensemble, history = model._ensemble, model.history_
     return {
@@ -143,6 +147,7 @@ def describe(model: Any) -> dict[str, Any]:
         "class": name,
         "made_with": {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}},
         "parameters": {key: _encode_parameter(key, value) for key, value in model.get_params(deep=False).items()},
+        **_describe_fitted_with(model),
         "classes": encode_array(model.classes_, "classes_"),
         "groups": [encode_value(group, "groups_") for group in model.groups_],
         "theta": int(model.theta_),
@@ -160,6 +165,22 @@ def describe(model: Any) -> dict[str, Any]:
             list(map(_encode_measure, row)) for row in zip(*(history[c].tolist() for c in history), strict=True)
         ],
     }
+
+
+def _describe_fitted_with(model: Any) -> dict[str, Any]:
+    """The parameters that still matter after ``fit``, if they have been changed since then: as they were.
+
+    A notion of the user's own cannot be told in a file: the loaded model measures by its parameter ``notion``.
+    """
+    fitted = model._fitted
+    changed: dict[str, Any] = {}
+    if hasattr(model, "notion") and get_notion(model.notion) != fitted.notion and _is_known(fitted.notion):
+        changed["notion"] = _encode_parameter("notion", fitted.notion)
+    if hasattr(model, "c") and model.c != fitted.c:
+        changed["c"] = encode_value(fitted.c, "c")
+    if model.sensitive_feature != model._sensitive_feature:
+        changed["sensitive_feature"] = _encode_parameter("sensitive_feature", model._sensitive_feature)
+    return {"fitted_with": changed} if changed else {}
 
 
 def _describe_per_group(source: GroupSource | None, thresholds: Any) -> dict[str, Any] | None:
@@ -190,14 +211,11 @@ def _encode_parameter(name: str, value: Any) -> Any:
     if isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, FairnessNotion):
-        try:
-            own = type(get_notion(value.name))(**vars(value)) == value
-        except (TypeError, ValueError):
-            own = False
-        if not own:
+        if not _is_known(value):
             raise ModelFileError(
                 f"{where}: {value!r} is a notion of your own, whose code a file cannot hold. Predictions do not need "
-                f"it: model.set_params({name}='none').save(…) stores the model without"
+                f"it: model.set_params({name}='none').save(…) stores the model without. frontier() and reports of the "
+                "loaded model then know of no notion"
             )
         return {"notion": value.name, **vars(value)}
     if isinstance(value, dict):
@@ -205,6 +223,14 @@ def _encode_parameter(name: str, value: Any) -> Any:
     if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
         return [encode_value(item, where) for item in (value if isinstance(value, (list, tuple)) else value.tolist())]
     return encode_value(value, where)
+
+
+def _is_known(notion: FairnessNotion) -> bool:
+    """Whether a notion is one of this library's."""
+    try:
+        return type(get_notion(notion.name))(**vars(notion)) == notion
+    except (TypeError, ValueError):
+        return False
 
 
 def _version(library: str) -> str:
@@ -224,12 +250,13 @@ def rebuild(root: Node) -> Any:
         root.fail(f"an object with the field format={FORMAT!r}")
     if "version" in found and found["version"].integer(1, 2**31) > VERSION:
         found["version"].fail(f"a version up to {VERSION}: the file is from a newer parityboost, update to read it")
-    fields = root.fields(REQUIRED, optional=["sha256"])
+    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with"])
     for library in fields["made_with"].mapping().values():
         library.text()
 
     cls = find_class(fields["class"].one_of(CLASSES))
     model = _make_model(cls, fields["parameters"])
+    _read_fitted_with(model, fields.get("fitted_with"))
     model.classes_ = decode_array(fields["classes"], 2, 2)
     model.groups_ = object_array(decode_distinct(fields["groups"], MAX_GROUPS, 1))
     for key, node in fields["fitted"].fields(cls._stored_values).items():
@@ -267,14 +294,26 @@ def _make_model(cls: Any, parameters: Node) -> Any:
     values = {key: _read_parameter(node) for key, node in parameters.fields([], optional=known).items()}
     if values.get("estimator") is not None:
         Node(values["estimator"], f"{parameters.where}.estimator").fail("null: only stumps can be stored")
-    model = cls(**values)
-    try:
-        model._validate_params()
-    except (ValueError, TypeError) as error:
-        raise ModelFileError(f"{parameters.where}: {str(error)[:500]}") from None  # it may show all of a long list
+    model = _checked(cls(**values), parameters.where)
     if model.n_jobs is not None and not 0 < abs(model.n_jobs) <= MAX_JOBS:
         Node(model.n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_JOBS}, or null")
     return model
+
+
+def _checked(model: Any, where: str) -> Any:
+    try:
+        model._validate_params()
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"{where}: {str(error)[:500]}") from None  # it may show all of a long list
+    return model
+
+
+def _read_fitted_with(model: Any, node: Node | None) -> None:
+    """Set what the model was fitted with: its parameters, but for those that the file says were others."""
+    optional = [name for name in ("notion", "c", "sensitive_feature") if name in model.get_params(deep=False)]
+    changed = {} if node is None else {k: _read_parameter(n) for k, n in node.fields([], optional=optional).items()}
+    original = _checked(type(model)(**{**model.get_params(deep=False), **changed}), "$" if node is None else node.where)
+    model._fitted, model._sensitive_feature = original._settings(), original.sensitive_feature
 
 
 def _read_parameter(node: Node) -> Any:

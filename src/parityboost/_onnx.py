@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._atomic import write_atomically
-from ._binning import Column, NumericColumn, raise_infinite
+from ._binning import Column, NumericColumn
 from ._codes import MISSING
-from ._sources import NumberSource, Source, read_sources
+from ._sources import NumberSource, Source, raise_infinite, read_sources
 
 Floats = NDArray[np.float64]
 

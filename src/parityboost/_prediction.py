@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
+from ._ensemble import StumpEnsemble
 from ._groups import GroupSource
 
 Floats = NDArray[np.float64]
@@ -19,7 +20,6 @@ Floats = NDArray[np.float64]
 class Prediction:
     """Prediction from an ensemble, θ and a threshold; a mixin of the classifier."""
 
-    estimator: Any
     n_jobs: int | None
     classes_: NDArray[Any]
     theta_: int
@@ -83,7 +83,7 @@ class Prediction:
     def estimators_(self) -> list[Any]:
         """Every trained weak learner."""
         check_is_fitted(self)
-        return list(self._ensemble.stumps if self.estimator is None else self._ensemble.estimators)
+        return list(self._ensemble.learners)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -110,8 +110,8 @@ class Prediction:
     def _feature_tables(self) -> Floats:
         """The tables of :meth:`_score_tables`; thresholds per group are in them only if a feature tells the groups."""
         check_is_fitted(self)
-        if self.estimator is not None:
-            name = type(self.estimator).__name__
+        if not isinstance(self._ensemble, StumpEnsemble):
+            name = type(self._ensemble.learners[0]).__name__
             raise ValueError(
                 f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
             )

@@ -72,8 +72,15 @@ def precision(counts: Floats) -> Floats:
 
 
 def spread(rates: Floats) -> Floats:
-    """Largest minus smallest rate over the groups that have one; for two groups |δ|."""
+    """Largest minus smallest rate over the groups that have one; for two groups |δ|.
+
+    NaN where fewer than two of several groups have the rate: there is nothing to compare, which is not the same as no
+    difference. A single group in all differs from nobody.
+    """
     result: Floats = np.fmax.reduce(rates, axis=-1) - np.fmin.reduce(rates, axis=-1)
+    undefined = np.isnan(rates)
+    if rates.shape[-1] > 1 and undefined.any():
+        result = np.where((~undefined).sum(axis=-1) < 2, np.nan, result)
     return result
 
 

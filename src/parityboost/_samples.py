@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,6 +49,9 @@ class Sample:
         self.rows = rows[order]
         self.n_groups = n_groups
         self.sample_weight = np.empty(0) if sample_weight is None else sample_weight[order]
+        # Σ α·h so far. Made here, by one thread, and not when it is first read, by several; the system gives the memory
+        # of zeros only once they are written to.
+        self.margin = np.zeros(len(rows))
         self.sizes = np.bincount(cell, minlength=2 * n_groups)
         self.n_negative = int(self.sizes[:n_groups].sum())
         stops = np.cumsum(self.sizes)
@@ -71,11 +73,6 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @cached_property
-    def margin(self) -> Floats:
-        """Σ α·h so far; the array is not there before boosting starts."""
-        return np.zeros(len(self))
 
     @property
     def cell(self) -> NDArray[np.intp]:

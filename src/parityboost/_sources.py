@@ -44,7 +44,11 @@ class NumberSource(Source):
         values = self.values[rows]
         if isinstance(values, np.ndarray) and values.dtype != object:
             return np.ascontiguousarray(values, dtype=np.float64)
-        return pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan)
+        try:
+            return pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan)
+        except OverflowError:
+            raise_infinite(self.name)
+            raise
 
 
 class CategorySource(Source):
@@ -69,13 +73,19 @@ class ObjectSource(Source):
         except TypeError:  # not even hashable
             self._refuse(next(v for v in self.values[rows] if getattr(v, "__hash__", None) is None))
         for value in values:
-            if not isinstance(value, (str, bool, int, float, np.number, np.bool_)):
+            if not isinstance(value, (str, bool, int, float, np.integer, np.floating, np.bool_)):
                 self._refuse(value)
         return codes, values
 
     def _refuse(self, value: Any) -> None:
         name = type(value).__name__
         raise TypeError(f"column {self.name!r}: a value's type must be a string or a number, got {name} {value!r}")
+
+
+def raise_infinite(name: str) -> None:
+    raise ValueError(
+        f"column {name!r} of X contains infinity or a value too large: replace it or mark it as missing (NaN)"
+    )
 
 
 def read_sources(X: Table) -> list[Source]:

@@ -18,6 +18,8 @@ SAME_OBJECTIVE = 1e-12
 # Thresholds per group are looked for among so many candidates of all groups together, evenly spaced by their rates.
 # The cost of a round then does not grow with the number of rows, and closer steps would only fit noise.
 MAX_CANDIDATES = 1024
+# So many counts are looked at together: the thresholds of many rows and many groups need not fit into memory at once.
+MAX_COUNTS = 1 << 21
 # The search starts where every group has the same rate, at so many levels of it.
 N_LEVELS = 101
 
@@ -29,9 +31,15 @@ class Candidates(NamedTuple):
     negatives: Floats
     totals: Floats  # [group, class]
 
-    def counts(self) -> Floats:
-        """``counts[threshold, group, y_true, y_pred]``."""
-        return _counts(self.negatives, self.totals)
+    def counts(self, at: Any = slice(None)) -> Floats:
+        """``counts[threshold, group, y_true, y_pred]``, of some of the thresholds."""
+        return _counts(self.negatives[at], self.totals)
+
+    def objectives(self, notion: FairnessNotion, c: float) -> Floats:
+        """The objective at each threshold."""
+        step = max(MAX_COUNTS // (2 * self.totals.size), 1)
+        parts = [slice(first, first + step) for first in range(0, len(self.thresholds), step)]
+        return np.concatenate([notion.objective(self.counts(part), c) for part in parts])
 
     def preference(self) -> Positions:
         """The candidates in the order in which equals are preferred: the nearest to 0, then the lower."""
@@ -72,9 +80,8 @@ def best_threshold(found: Candidates, notion: FairnessNotion, c: float) -> tuple
 
     Among equals the one nearest to 0 wins, then the lower.
     """
-    counts = found.counts()
-    at = _best(found, notion.objective(counts, c))
-    return counts[at], float(found.thresholds[at])
+    at = _best(found, found.objectives(notion, c))
+    return found.counts(at), float(found.thresholds[at])
 
 
 def _best(found: Candidates, objective: Floats) -> int:
@@ -91,7 +98,7 @@ def best_group_thresholds(found: Candidates, notion: FairnessNotion, c: float) -
     there each group's threshold in turn moves to its best place, until none gets better.
     """
     curves = [_curve(found, k) for k in range(len(found.totals))]
-    common = _best(found, notion.objective(found.counts(), c))
+    common = _best(found, found.objectives(notion, c))
     reached = [
         _descend(start, curves, found, notion, c)
         for start in (np.full(len(curves), common), *_level_starts(curves, found, notion, c))

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from . import _audit_text, _inputs
+from . import _audit_text, _inputs, _weights
 from ._audit_tables import Data, calibration_tables, count, group_table, measure_table, overall_table
 
 Floats = NDArray[np.float64]
@@ -219,7 +219,7 @@ def audit(
     for name, values in (("sensitive_features", frame), ("scores", scores), ("sample_weight", sample_weight)):
         if values is not None and np.ndim(values) > 0 and len(values) != len(y):
             raise ValueError(f"y_true has {len(y)} values, {name} {len(values)}")
-    weights = _inputs.read_weights(sample_weight, len(y))
+    weights = _weights.read_fit_weights(sample_weight, len(y))  # only their ratios matter
     s = None if scores is None else _read_scores(scores)
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = weights > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
+from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from . import _inputs
+from . import _inputs, _weights
 from ._binning import Binner
 from ._codes import MAX_BINS
 from ._control import Control
@@ -23,16 +24,19 @@ from ._groups import GroupSource, sensitive_positions
 from ._portable import Portable
 from ._prediction import Prediction
 from ._progress import Progress
+from ._settings import Settings
 from ._sources import Source, column_names, find_categorical, read_sources
 from ._threads import Team
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
-    from ._boosting import Settings
     from ._learners import StumpLearner
     from ._samples import Sample
 
 Floats = NDArray[np.float64]
+
+# A threshold for each of more groups would be chosen on a handful of rows, and take long.
+MAX_GROUP_THRESHOLDS = 100
 
 __all__ = ["AdaFairClassifier"]
 
@@ -257,41 +261,40 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         from ._learners import EstimatorLearner
         from ._samples import Sample
 
-        self.__dict__.pop("_ensemble", None)  # if this fit fails, nothing of an earlier one is left to predict with
-        self._scored = self._frontier = self._group_source = self._group_thresholds = None
+        self._forget()
         X = self._read_table(X, reset=True)
-        y, self.classes_ = _inputs.read_target(y, len(X))
-        weights = _inputs.read_weights(sample_weight, len(X))
-        group, self.groups_ = self._read_groups(X, sensitive_features)
-        labels = [str(label) for label in self.classes_]
         settings = self._settings()
-        class_weight = _inputs.read_class_weight(self.class_weight, self.classes_)
         rng = check_random_state(self.random_state)
-
-        # A row without weight is no row: it must not shape the bins or the groups either.
-        rows = np.arange(len(X), dtype=np.int32) if weights is None else np.flatnonzero(weights > 0).astype(np.int32)
-        if len(rows) < len(X):
-            y, group, weights = y[rows], group[rows], weights[rows]  # type: ignore[index]
-            self._check_still_two(y, group)
-            kept, group = np.unique(group, return_inverse=True)
-            self.groups_ = self.groups_[kept]
+        rows, cell, weights = self._read_rows(X, y, sensitive_features, sample_weight)
+        labels = [_inputs.shown(label) for label in self.classes_]
+        class_weight = _weights.read_class_weight(self.class_weight, self.classes_)
         n_groups = len(self.groups_)
-        cell = _inputs.cells(y, group, n_groups)
-        del y, group
+        if settings.threshold == "per_group" and n_groups > MAX_GROUP_THRESHOLDS:
+            raise ValueError(
+                f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {n_groups}: merge groups, cut '
+                'the column into bands, or use threshold="auto", one threshold for all'
+            )
 
         train_at: Any = slice(None)
         scored_at: Any = None
         X_scored: Any = X
         if validation is not None:
-            X_scored, scored_cell, scored_weights = self._read_validation(validation)
+            X_scored, scored_rows, scored_cell, scored_weights = self._read_validation(validation)
         elif self.validation_fraction is not None:
             train_at, scored_at = _inputs.stratified_split(cell, self.validation_fraction, rng)
+            if not len(scored_at):
+                warn(
+                    f"no row can be held out of {len(cell)}, one or less of each class and group: θ is chosen on the "
+                    "training data",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                train_at, scored_at = slice(None), None
 
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
             train_weights = None if weights is None else weights[train_at]
             train = Sample(cell[train_at], n_groups, train_weights, rows[train_at], team)
             if validation is not None:
-                scored_rows = np.arange(len(X_scored), dtype=np.int32)
                 scored = Sample(scored_cell, n_groups, scored_weights, scored_rows, team)
             elif scored_at is not None:
                 scored_weights = None if weights is None else weights[scored_at]
@@ -312,7 +315,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
                 shares = np.bincount(cell % n_groups, weights=weights, minlength=n_groups)
                 self._group_source = GroupSource(self.groups_, shares / shares.sum(), columns)
                 if validation is not None:
-                    self._group_source = self._group_source.agreeing_with(X_scored, scored_cell % n_groups)
+                    self._group_source = self._group_source.agreeing_with(X_scored, scored_rows, scored_cell % n_groups)
 
             learner: Any
             if self.estimator is None:
@@ -335,6 +338,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             if progress is not None:
                 progress.close(boosted.theta, boosted.stopped)
 
+        self._fitted = settings
         self._ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
         self.theta_ = boosted.theta
         self.threshold_ = boosted.rounds[boosted.theta - 1].threshold
@@ -349,7 +353,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         self.history_ = history(
             boosted,
             settings,
-            [_inputs.group_name(g) for g in self.groups_],
+            _inputs.group_names(self.groups_),
             labels,
             column_names(X) if self.estimator is None else None,
             learner.scored is not learner.train,
@@ -372,8 +376,6 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         return StumpLearner(binner, sources, train, scored_sources, scored, self.criterion, team)
 
     def _settings(self) -> Settings:
-        from ._boosting import Settings
-
         return Settings(
             notion=get_notion(self.notion),
             n_estimators=self.n_estimators,
@@ -395,49 +397,83 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         validate_data(self, X, skip_check_array=True, reset=reset)  # names and number of columns
         return table
 
-    def _read_groups(
-        self, X: Any, sensitive_features: Any, groups: NDArray[Any] | None = None
-    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        if sensitive_features is not None and self.sensitive_feature is not None:
-            raise ValueError(
-                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
-                f"{self.sensitive_feature!r} in the constructor; use one of them"
-            )
-        if sensitive_features is None and self.sensitive_feature is not None:
-            sensitive_features = _inputs.sensitive_columns(X, self.sensitive_feature)
-        if sensitive_features is None:
-            if not self._needs_groups:
-                return np.zeros(len(X), dtype=np.intp), np.array(["all"], dtype=object)
-            raise ValueError(
-                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
-                "column of X with the parameter sensitive_feature"
-            )
-        codes, found = _inputs.read_groups(sensitive_features, len(X), groups)
-        if len(found) < 2 and self._needs_groups:
-            raise ValueError(
-                f"only one group in the sensitive attribute, {_inputs.group_name(found[0])!r}: two are needed"
-            )
-        return codes, found
+    def _forget(self) -> None:
+        """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_ensemble"]:
+            delattr(self, name)
+        self._scored = self._frontier = self._group_source = self._group_thresholds = None
+        self._sensitive_feature = self.sensitive_feature
 
-    def _check_still_two(self, y: NDArray[np.int8], group: NDArray[np.intp]) -> None:
-        if len(np.unique(y)) < 2:
-            raise ValueError(f"only class {self.classes_.tolist()[y[0]]!r} has rows of positive sample_weight")
-        if len(np.unique(group)) < 2 and self._needs_groups:
-            name = _inputs.group_name(self.groups_[group[0]])
-            raise ValueError(f"only one group has rows of positive sample_weight, {name!r}: two are needed")
+    def _read_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.int32], NDArray[Any], Floats | None]:
+        """The rows of X that count, and of each its cell and weight; sets ``classes_`` and ``groups_``.
 
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[Any], Floats | None]:
+        A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
+        """
+        rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
+        try:
+            codes, self.classes_ = _inputs.read_target(y, len(rows))
+            group, self.groups_ = self._read_groups(X, rows, sensitive_features)
+        except ValueError as error:
+            if len(rows) == len(X):
+                raise
+            raise ValueError(f"of the {len(rows)} rows of positive sample_weight: {error}") from None
+        return rows, _inputs.cells(codes, group, len(self.groups_)), weights
+
+    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
+        """X, and the rows of it that count with the cell and weight of each."""
         if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
                 f"got {type(validation).__name__}"
                 + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
             )
-        X, y, sensitive, weights = (*validation, None, None)[:4]
+        X, y, sensitive, sample_weight = (*validation, None, None)[:4]
         X = self._read_table(X, reset=False)
-        codes, _ = _inputs.read_target(y, len(X), self.classes_)
-        group, _ = self._read_groups(X, sensitive, self.groups_)
-        return X, _inputs.cells(codes, group, len(self.groups_)), _inputs.read_weights(weights, len(X))
+        rows, y, sensitive, weights = self._weighted_rows(X, y, sensitive, sample_weight)
+        codes, _ = _inputs.read_target(y, len(rows), self.classes_)
+        group, _ = self._read_groups(X, rows, sensitive, self.groups_)
+        return X, rows, _inputs.cells(codes, group, len(self.groups_)), weights
+
+    def _weighted_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.int32], Any, Any, Floats | None]:
+        """The rows of positive weight, and y, the groups and the weights of these."""
+        weights = _weights.read_fit_weights(sample_weight, len(X))
+        rows = np.arange(len(X), dtype=np.int32)
+        if weights is None or weights.all():
+            return rows, y, sensitive_features, weights
+        rows = rows[weights > 0]
+        _inputs.check_lengths(len(X), y=y, sensitive_features=sensitive_features)
+        return rows, _inputs.take_rows(y, rows), _inputs.take_rows(sensitive_features, rows), weights[rows]
+
+    def _read_groups(
+        self, X: Any, rows: NDArray[np.int32], sensitive_features: Any, groups: NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """The group of each row, and the groups; ``sensitive_features`` belongs to these rows."""
+        if sensitive_features is not None and self._sensitive_feature is not None:
+            raise ValueError(
+                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
+                f"{self._sensitive_feature!r} in the constructor; use one of them"
+            )
+        if sensitive_features is None and self._sensitive_feature is not None:
+            sensitive_features = _inputs.sensitive_columns(X, self._sensitive_feature)
+            if len(rows) < len(X):
+                sensitive_features = _inputs.take_rows(sensitive_features, rows)
+        if sensitive_features is None:
+            if not self._needs_groups:
+                return np.zeros(len(rows), dtype=np.intp), np.array(["all"], dtype=object)
+            raise ValueError(
+                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
+                "column of X with the parameter sensitive_feature"
+            )
+        codes, found = _inputs.read_groups(sensitive_features, len(rows), groups)
+        if len(found) < 2 and self._needs_groups:
+            raise ValueError(
+                f"only one group in the sensitive attribute, {_inputs.group_name(found[0])!r}: two are needed"
+            )
+        return codes, found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

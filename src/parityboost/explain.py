@@ -21,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._binning import Codes, Column
 from ._codes import N_CODES
-from ._inputs import group_name, read_groups, read_weights
+from ._inputs import group_name, read_groups
 from ._shapes import ShapeFunction, read_shape
 from ._sources import read_sources
 from ._threads import Team
 from ._thresholds import first_minimum
+from ._weights import read_weights
 from .estimators import AdaFairClassifier
 
 Floats = NDArray[np.float64]
@@ -332,7 +333,7 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     True
     """
     check_model(model)
-    if not model._settings().choose_theta:
+    if not model._fitted.choose_theta:
         raise ValueError(f"{type(model).__name__} uses all its learners: it has no θ to choose, and no parameter c")
     chosen = np.arange(11) / 10 if values is None else np.array(list(values), dtype=np.float64)
     outside = chosen[~((chosen >= 0) & (chosen <= 1))]

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from . import _rates
-from ._inputs import group_name, read_groups, read_weights
+from ._inputs import group_names, read_groups
+from ._weights import read_weights
 from .notions import FairnessNotion, get_notion
 
 Floats = NDArray[np.float64]
@@ -121,7 +122,7 @@ def group_table(
         y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
     )
     counts = np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
-    index = pd.Index([*map(group_name, groups), "all"], name="group")
+    index = pd.Index([*group_names(groups), "all"], name="group")
     return pd.DataFrame(
         {
             "n": counts.sum(axis=(1, 2)),

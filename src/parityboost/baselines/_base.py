@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import _inputs
+from .. import _inputs, _weights
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         self.__dict__.pop(self._result, None)  # if this fit fails, nothing of an earlier one is left to predict with
         X = self._read_table(X, reset=True)
         labels, self.classes_ = _inputs.read_target(y, len(X))
-        weights = _inputs.read_weights(sample_weight, len(X))
+        weights = _weights.read_weights(sample_weight, len(X))
         if sensitive_features is None:
             raise ValueError(f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit")
         group, self.groups_ = _inputs.read_groups(sensitive_features, len(X))

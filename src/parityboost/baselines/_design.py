@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._binning import CategoricalColumn, raise_infinite
+from .._binning import CategoricalColumn
 from .._codes import MAX_BINS
-from .._sources import NumberSource, Source, Table, find_categorical, read_sources
+from .._sources import NumberSource, Source, Table, find_categorical, raise_infinite, read_sources
 
 Floats = NDArray[np.float64]
 Matrix = Any  # a dense array, or a scipy.sparse.csr_array where most entries are zero

@@ -31,9 +31,12 @@ class Points(NamedTuple):
         A missing number is the mean and, like a missing category, one unit away from any value.
         """
         missing = np.isnan(self.numbers)
+        numbers = np.where(missing, 0.0, self.numbers)
+        largest = np.abs(numbers).max(axis=0, initial=0.0)
+        numbers = np.ldexp(numbers, -np.frexp(largest)[1])  # by powers of two: no square can overflow, nothing rounds
         with np.errstate(invalid="ignore", divide="ignore"):  # columns without any value
-            mean = np.where(missing, 0.0, self.numbers).sum(axis=0) / (~missing).sum(axis=0)
-        centred = np.where(missing, 0.0, self.numbers - mean)
+            mean = numbers.sum(axis=0) / (~missing).sum(axis=0)
+        centred = np.where(missing, 0.0, numbers - mean)
         spread = np.sqrt((centred**2).mean(axis=0))
         parts = [np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)]
         parts.append(missing[:, missing.any(axis=0)])

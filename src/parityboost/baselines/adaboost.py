@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._settings import Settings
 from ..estimators import AdaFairClassifier
 from ..notions import NoNotion
-
-if TYPE_CHECKING:
-    from .._boosting import Settings
 
 
 class AdaBoostClassifier(AdaFairClassifier):
@@ -67,6 +65,6 @@ class AdaBoostClassifier(AdaFairClassifier):
         self.random_state = random_state
 
     def _settings(self) -> Settings:
-        from .._boosting import Settings
+        from .._settings import Settings
 
         return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)

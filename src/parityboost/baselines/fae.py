@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from .. import _inputs, _rates
 from .._binning import Binner, Codes
 from .._codes import MAX_BINS
+from .._settings import Settings
 from .._sources import Source, find_categorical, read_sources
 from .._threads import Team
 from .._thresholds import first_minimum
@@ -156,7 +157,7 @@ class FAEClassifier(Boundaries):
         self
         """
         # numba is imported by these; not before it is needed.
-        from .._boosting import Settings, boost, starting_weights
+        from .._boosting import boost, starting_weights
         from .._learners import StumpLearner
         from .._samples import Sample
 

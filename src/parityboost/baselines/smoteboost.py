@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._settings import Settings
 from ..estimators import AdaFairClassifier
 from ..notions import NoNotion
 
 if TYPE_CHECKING:
     from .._binning import Binner
-    from .._boosting import Settings
     from .._learners import StumpLearner
     from .._samples import Sample
     from .._sources import Source
@@ -131,7 +131,6 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         self.random_state = random_state
 
     def _settings(self) -> Settings:
-        from .._boosting import Settings
 
         return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
 

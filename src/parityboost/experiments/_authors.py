@@ -20,7 +20,7 @@ from ..notions import DisparateMistreatment, FairnessNotion
 from ._plan import RULES
 
 if TYPE_CHECKING:
-    from .._boosting import Settings
+    from .._settings import Settings
 
 
 class GuardedMistreatment(DisparateMistreatment):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import explain
-from .._inputs import group_name
+from .._inputs import group_names
 from ..estimators import AdaFairClassifier
 from . import _style
 
@@ -47,7 +47,7 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     2
     """
     explain.check_model(model)
-    settings, scored = model._settings(), explain.scored_on(model)
+    settings, scored = model._fitted, explain.scored_on(model)
     if settings.notion.gaps:
         measures = [*(["er"] if settings.c < 1 else []), *(["ber"] if settings.c > 0 else []), "violation", "objective"]
     else:
@@ -97,7 +97,7 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     'δ fnr'
     """
     explain.check_model(model)
-    settings = model._settings()
+    settings = model._fitted
     if not settings.notion.gaps:
         raise ValueError(f"{type(model).__name__} has no costs to draw: its notion is {settings.notion.name!r}")
     ax = _style.axes(ax)
@@ -111,7 +111,7 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ax.axhline(0, color=_style.QUIET, linewidth=0.8, zorder=0)
     _over_rounds(ax, model)
     _style.label_ends(ax, ends)
-    groups = [group_name(group) for group in model.groups_]
+    groups = group_names(model.groups_)
     pair = f"{groups[1]} − {groups[0]}" if len(groups) == 2 else "largest − smallest of the groups"
     ax.set_ylabel(_style.plain(pair, 40))
     what = "the partial ensemble" if settings.cumulative else "the single learner"
@@ -195,7 +195,7 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ('violation (disparate mistreatment)', 'balanced error')
     """
     explain.check_model(model)
-    settings, scored = model._settings(), explain.scored_on(model)
+    settings, scored = model._fitted, explain.scored_on(model)
     if not settings.notion.gaps:
         raise ValueError(f"{type(model).__name__} has no trade-off to draw: its notion is {settings.notion.name!r}")
     violation, ber = (model.history_[f"{scored}_{name}"].to_numpy() for name in ("violation", "ber"))
@@ -255,7 +255,7 @@ def frontier(
     ('violation (disparate mistreatment)', 'balanced error')
     """
     explain.check_model(model)
-    notion = model._settings().notion
+    notion = model._fitted.notion
     if not notion.gaps:
         raise ValueError(f"{type(model).__name__} has no trade-off to draw: its notion is {notion.name!r}")
     points = model.frontier(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
@@ -298,5 +298,5 @@ def _over_rounds(ax: Axes, model: AdaFairClassifier) -> None:
     ax.set_xlim(1, max(model.n_estimators_, 2))
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("round")
-    if model._settings().choose_theta:
+    if model._fitted.choose_theta:
         _style.mark(ax, model.theta_, f"θ = {model.theta_}")

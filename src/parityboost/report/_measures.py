@@ -37,7 +37,7 @@ FAIRNESS: dict[str, Callable[[Floats], Floats]] = {
 
 def shown_notion(model: AdaFairClassifier) -> FairnessNotion:
     """The model's own notion; of a model without one, disparate mistreatment."""
-    notion = model._settings().notion
+    notion = model._fitted.notion
     return notion if notion.gaps else DisparateMistreatment()
 
 
@@ -85,7 +85,7 @@ def rounds(
         "ber": _rates.balanced_error_rate(counts).tolist(),
         "violation": notion.violation(counts).tolist(),
         # What θ was chosen by; a model without a notion chooses none.
-        "chosen_on": on if model._settings().notion.gaps else None,
+        "chosen_on": on if model._fitted.notion.gaps else None,
         "chosen_ber": chosen.iloc[:, 0].tolist(),
         "chosen_violation": chosen.iloc[:, 1].tolist(),
     }

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import _inputs, explain
+from .. import _inputs, _weights, explain
+from .._ensemble import StumpEnsemble
 from .._intervals import Interval
 from .._sources import column_names
 from ..audit import Audit, audit
@@ -86,7 +87,7 @@ def build(
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = _inputs.read_groups(frame, len(table))
-    weights = _inputs.read_weights(sample_weight, len(table))
+    weights = _weights.read_weights(sample_weight, len(table))
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = np.flatnonzero(weights)
         X, y, table, frame = (_take(values, kept) for values in (X, y, table, frame))
@@ -94,7 +95,7 @@ def build(
         if sensitive_features is not None:
             sensitive_features = frame
         group, found = _inputs.read_groups(frame, len(table))
-    names = [_inputs.group_name(name) for name in found]
+    names = _inputs.group_names(found)
     options: dict[str, Any] = {
         "sensitive_features": frame,
         "sample_weight": weights,
@@ -217,13 +218,13 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
     ]
     threshold: Any = model.threshold_
     if np.ndim(threshold):  # one per group of the training data
-        groups = [_inputs.group_name(group) for group in model.groups_]
+        groups = _inputs.group_names(model.groups_)
         threshold = [{"group": g, "threshold": t} for g, t in zip(groups, threshold.tolist(), strict=True)]
     found = {
         "name": _name(model),
         "class": type(model).__name__,
-        "learner": None if model.estimator is None else type(model.estimator).__name__,
-        "notion": model._settings().notion.name,
+        "learner": None if isinstance(model._ensemble, StumpEnsemble) else type(model.estimators_[0]).__name__,
+        "notion": model._fitted.notion.name,
         "parameters": parameters,
         "theta": model.theta_,
         "n_estimators": model.n_estimators_,
@@ -333,7 +334,7 @@ def _gaps(
     if isinstance(baseline, AdaFairClassifier) and _no_tables(baseline) is None:
         name = _name(baseline)
         models = {f"{name} (baseline)" if name in models else name: baseline} | models
-    wanted = dict.fromkeys(_ABOUT.get(gap.name, "all") for gap in model._settings().notion.gaps)
+    wanted = dict.fromkeys(_ABOUT.get(gap.name, "all") for gap in model._fitted.notion.gaps)
     parts = []
     for about in wanted or ["all"]:
         rows = np.flatnonzero({"all": np.ones_like(positive), "positives": positive, "negatives": ~positive}[about])
