@@ -1,10 +1,11 @@
 """Which part of the authors' settings gives which of the paper's figures? One part at a time is put back to the text's.
 
-    python benchmarks/differences.py [--runs reproduction/runs] [--splits 10]
+    python benchmarks/differences.py [--out reproduction] [--splits 10]
 
 `parityboost reproduce` says how many claims hold in the settings "text", "authors" and "ours". This says what each
 difference between the first two is worth: the number of claims (of the 175 that were counted first, by bare means) that
-hold without it, and which are lost and gained. Runs are stored in the folder and shared with those of `reproduce`.
+hold without it, and which are lost and gained. Runs are shared with those of `reproduce` in the same folder, whose next
+pages show the result, `parts.csv`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pandas as pd
 
 from parityboost.experiments import FIRST_CLAIMS, RECIPES, SETTINGS, Results, Store, judge, perform, plan
 from parityboost.experiments._plan import RULES
@@ -69,28 +72,31 @@ PARTS = [
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, default=Path("reproduction/runs"))
+    parser.add_argument("--out", type=Path, default=Path("reproduction"), help="folder of `parityboost reproduce`")
     parser.add_argument("--splits", type=int, default=10)
     arguments = parser.parse_args()
-    store = Store(arguments.runs)
+    store = Store(arguments.out / "runs")
 
     def held(setting):
         SETTINGS[setting.name] = setting
         runs = list(plan(n_splits=arguments.splits, settings=[setting.name]))
-        perform(runs, store)
+        perform(runs, store)  # in this process: no other knows these recipes
         return judge(FIRST_CLAIMS, Results(store, runs, setting.name))
 
     first = held(AUTHORS)
     print(f"{int(first['by_mean'].sum())} of {len(first)} claims hold with the authors' settings.")
+    rows = []
     for setting in PARTS:
         found = held(setting)
-        print(f"\n{int(found['by_mean'].sum())} {setting.name}")
-        for mark, changed_ in (
-            ("-", first["by_mean"] & ~found["by_mean"]),
-            ("+", ~first["by_mean"] & found["by_mean"]),
-        ):
-            for where, says in zip(first["where"][changed_], first["claim"][changed_], strict=True):
-                print(f"   {mark} {where}: {says}")
+        holds = int(found["by_mean"].sum())
+        print(f"{holds} {setting.name}", flush=True)
+        changes = {"lost": first["by_mean"] & ~found["by_mean"], "gained": ~first["by_mean"] & found["by_mean"]}
+        for change, which in changes.items():
+            rows += [(setting.name, holds, change, *claim) for claim in first.loc[which, ["where", "claim"]].to_numpy()]
+        if not any(which.any() for which in changes.values()):
+            rows.append((setting.name, holds, "", "", ""))
+    columns = ["part", "holds", "change", "where", "claim"]
+    pd.DataFrame(rows, columns=columns).to_csv(arguments.out / "parts.csv", index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

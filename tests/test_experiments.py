@@ -340,6 +340,7 @@ def test_readable_claims_have_sane_digits_and_signs(made):
     store, runs = made
     text = readable_claims(compare(CLAIMS, {"ours": Results(store, runs)}), ["ours"])
     assert text["ours"].str.fullmatch(r"⚪ –|[🟢🟡🔴] [+−]?\d+\.(\d|\d{3})( ± \d+\.(\d|\d{3}))?( tie)?").all()
-    gains = text["paper"].str.match(r"[+−]\d") & ~text["ours"].str.startswith("⚪")
-    assert gains.any()
-    assert text.loc[gains, "ours"].str.contains(r"[+−]").all()
+    differences = pd.Series([claim.check.signed for claim in CLAIMS]) & ~text["ours"].str.startswith("⚪")
+    assert differences.any()
+    assert text.loc[differences, "ours"].str.match(r". [+−]").all()
+    assert not text.loc[~differences, "ours"].str.match(r". [+−]").any()

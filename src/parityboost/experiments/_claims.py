@@ -12,7 +12,7 @@ import pandas as pd
 
 from ._claim_values import Floats, Value
 from ._logged import Logged
-from ._reasons import reason
+from ._reasons import Part, reason
 from ._rows import NotMeasuredError, Results
 
 # Two points, or two standard errors of ours: what the paper's rounding and its ten splits leave open.
@@ -137,7 +137,7 @@ def judge(claims: Sequence[Claim], results: Results) -> pd.DataFrame:
     )
 
 
-def compare(claims: Sequence[Claim], results: Mapping[str, Results]) -> pd.DataFrame:
+def compare(claims: Sequence[Claim], results: Mapping[str, Results], parts: pd.DataFrame | None = None) -> pd.DataFrame:
     """Every claim in every setting, side by side, with what the authors logged and why a difference remains.
 
     Parameters
@@ -146,25 +146,31 @@ def compare(claims: Sequence[Claim], results: Mapping[str, Results]) -> pd.DataF
         What to judge.
     results : mapping of str to Results
         The rows of each setting.
+    parts : DataFrame, optional
+        What ``benchmarks/differences.py`` found: ``part``, ``change``, ``where`` and ``claim``.
 
     Returns
     -------
     DataFrame
-        ``where``, ``claim``, ``paper``, ``logged``, then ``text``, ``text_sd``, ``text_verdict``, ``text_tie``,
-        ``text_by_mean`` and so on for each setting, and ``why``.
+        ``where``, ``claim``, ``paper``, ``percent``, ``signed``, ``logged``, then ``text``, ``text_sd``,
+        ``text_verdict``, ``text_tie``, ``text_by_mean`` and so on for each setting, and ``why``.
     """
     table = pd.DataFrame(
-        [(claim.where, claim.says, claim.paper, logged(claim)) for claim in claims],
-        columns=["where", "claim", "paper", "logged"],
+        [(c.where, c.says, c.paper, c.percent, c.check.signed, logged(c)) for c in claims],
+        columns=["where", "claim", "paper", "percent", "signed", "logged"],
     )
     for name, found in results.items():
         judged = judge(claims, found)
         table[name], table[f"{name}_sd"] = judged["value"], judged["sd"]
         for column in ("verdict", "tie", "by_mean", "missing"):
             table[f"{name}_{column}"] = judged[column]
-    verdicts = table[[f"{name}_verdict" for name in results]].set_axis(list(results), axis=1)
+    found_parts: dict[tuple[str, str], list[Part]] = {}
+    if parts is not None:
+        for part, change, where, says in parts[["part", "change", "where", "claim"]].itertuples(index=False):
+            found_parts.setdefault((where, says), []).append(Part(part, change))
     table["why"] = [
-        reason(claim.where, claim.says, found) for claim, found in zip(claims, verdicts.to_dict("records"), strict=True)
+        reason(where, says, dict(zip(results, verdicts, strict=True)), tuple(found_parts.get((where, says), ())))
+        for where, says, *verdicts in table[["where", "claim", *(f"{name}_verdict" for name in results)]].to_numpy()
     ]
     for name in results:
         missing = table.pop(f"{name}_missing")
@@ -206,21 +212,21 @@ def near(paper: float, tolerance: float = TOLERANCE) -> Check:
     return Check(holds)
 
 
-def gain(paper: float) -> Check:
+def gain(paper: float, tolerance: float = TOLERANCE) -> Check:
     """A difference of the paper's size, or at least of its sign."""
-    return Check(near(paper).holds, direction=float(np.sign(paper)), signed=True)
+    return Check(near(paper, tolerance).holds, direction=float(np.sign(paper)), signed=True)
 
 
 def above(limit: float) -> Check:
     """The mean is above the limit."""
-    return Check(lambda values: bool(values.mean() > limit), order=limit == 0, signed=limit == 0)
+    return Check(lambda values: bool(values.mean() > limit), order=limit == 0, signed=limit <= 0)
 
 
 def below(limit: float) -> Check:
     """The mean is below the limit."""
-    return Check(lambda values: bool(values.mean() < limit), order=limit == 0, signed=limit == 0)
+    return Check(lambda values: bool(values.mean() < limit), order=limit == 0, signed=limit <= 0)
 
 
 def within(low: float, high: float) -> Check:
     """The mean is within the limits."""
-    return Check(lambda values: bool(low <= values.mean() <= high))
+    return Check(lambda values: bool(low <= values.mean() <= high), signed=low < 0)

@@ -27,7 +27,7 @@ from ._claim_values import (
     theta_of,
     worse_than_best,
 )
-from ._claims import Claim, above, below, near
+from ._claims import Claim, above, below, gain
 from ._plan import C_VALUES
 from ._rows import DATASET_NAMES, Results
 
@@ -38,7 +38,7 @@ def _statistical_parity() -> list[Claim]:
     adult, bank = (f"5.2 {DATASET_NAMES[d]}" for d in ("adult", "bank"))
     return [
         Claim(adult, "AdaBoost SDB follows closely in St.Parity (SDB against AdaFair)", "close: within 2 points",
-              more("adult", SDB, OURS, SP, SP), near(0.0)),
+              more("adult", SDB, OURS, SP, SP), gain(0.0)),
         Claim(adult, "SMOTEBoost has the best Bal.Acc. (distance to the best other, below 0 if so)", "best",
               worse_than_best("adult", SMOTE, (ADA, SDB, OURS), SP, BAL, lowest=False), below(0)),
         Claim(adult, "AdaFair has the second-best Bal.Acc. (distance to the best but SMOTEBoost, below 0 if so)",
@@ -61,9 +61,9 @@ def _equal_opportunity() -> list[Claim]:
     adult, bank = (f"5.3 {DATASET_NAMES[d]}" for d in ("adult", "bank"))
     return [
         Claim(adult, "FAE follows by a minimal margin in Eq.Op. (FAE against AdaFair)", "close: within 2 points",
-              more("adult", FAE, OURS, EO, EO), near(0.0)),
+              more("adult", FAE, OURS, EO, EO), gain(0.0)),
         *(Claim(adult, f"FAE performs alike for both groups, {name} (difference of the groups)", "similar: 5 points",
-                _between_groups("adult", FAE, EO, rates), near(0.0, 0.05))
+                _between_groups("adult", FAE, EO, rates), gain(0.0, 0.05))
           for name, rates in (("TPR", TPR), ("TNR", TNR))),
         *(Claim(f"5.3 {DATASET_NAMES[d]}", "SMOTEBoost cannot mitigate (Eq.Op. of SMOTEBoost against the worse of "
                 "AdaFair and FAE)", "higher", lowest_of(*(more(d, SMOTE, m, EO, EO) for m in (OURS, FAE))), above(0))
@@ -71,7 +71,7 @@ def _equal_opportunity() -> list[Claim]:
         Claim(bank, "FAE finds more positives and rejects fewer negatives (TPR of FAE against AdaFair, smaller group)",
               "more", lowest_of(*(more("bank", FAE, OURS, EO, m) for m in TPR)), above(0)),
         *(Claim(f"5.3 {DATASET_NAMES[d]}", "AdaFair and FAE have similar Bal.Acc. (AdaFair against FAE)",
-                "similar: within 2 points", more(d, OURS, FAE, EO, BAL), near(0.0)) for d in ("adult", "kdd")),
+                "similar: within 2 points", more(d, OURS, FAE, EO, BAL), gain(0.0)) for d in ("adult", "kdd")),
     ]  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def _disparate_mistreatment() -> list[Claim]:
         *(Claim(bank, f"Zafar et al. have the second-best TPR of the fairness-aware, {GROUP[m]} (against Krasanakis)",
                 "second", more("bank", ZAFAR, KRASA, DM, m), above(0)) for m in TPR),
         *(Claim(bank, f"Krasanakis and Zafar et al. behave alike, {name} {GROUP[m]} (one against the other)",
-                "similar: within 5 points", more("bank", KRASA, ZAFAR, DM, m), near(0.0, 0.05))
+                "similar: within 5 points", more("bank", KRASA, ZAFAR, DM, m), gain(0.0, 0.05))
           for name, rates in (("TPR", TPR), ("TNR", TNR)) for m in rates),
         Claim(compas, "The differences in Bal.Acc. are not that high (largest minus smallest)", "within 5 points",
               spread("compas", (ADA, SMOTE, *FAIR, OURS), DM, BAL), below(0.05)),
@@ -151,7 +151,7 @@ def _effect_of_c() -> list[Claim]:
         ]  # fmt: skip
     claims.append(
         Claim("5.7 Compass", "Accuracy and Bal.Acc. are very close (accuracy against Bal.Acc., c = 1)",
-              "within 2 points", _accuracy_over_balanced, near(0.0))
+              "within 2 points", _accuracy_over_balanced, gain(0.0))
     )  # fmt: skip
     return claims
 

@@ -195,16 +195,20 @@ def _costs(axis: Any, figure: Figure, dataset: str, table: pd.DataFrame) -> None
     limit = 1.1 * max(float(np.quantile(np.abs(shown), 0.98)), 2 * SETTLED)
     outside = int((table["split_0"].abs() > limit).sum())
     for method in reversed(figure.methods):
-        colour = METHODS[method]
-        for gap, line, marker in zip(gaps, ("-", "--"), ("o", "x"), strict=False):
+        for k, gap in enumerate(gaps):
             rows = table[(table["method"] == method) & (table["gap"] == gap)]
             label = f"{GAP_NAMES.get(gap, gap)} {method}"
             if method == "AdaFair":
-                axis.fill_between(rows["round"], rows["low"], rows["high"], color=colour, alpha=0.2, linewidth=0)
-                axis.plot(rows["round"], rows["split_0"], color=colour, linestyle=line, linewidth=1.1, label=label)
-            else:
-                axis.plot(rows["round"], rows["split_0"], marker, markersize=2.2, markeredgewidth=0.6, color=colour,
-                          label=label, linestyle="none")  # fmt: skip
+                axis.fill_between(
+                    rows["round"], rows["low"], rows["high"], color=METHODS[method], alpha=0.2, linewidth=0
+                )
+                axis.plot(rows["round"], rows["split_0"], ("-", "--")[k], color=METHODS[method], linewidth=1.1,
+                          label=label)  # fmt: skip
+            else:  # one path of short strokes: hundreds of markers would make a large file
+                x = rows["round"].to_numpy()
+                strokes = np.column_stack([x - 0.3, x + 0.3, np.full(len(x), np.nan)]).ravel()
+                axis.plot(strokes, rows["split_0"].to_numpy().repeat(3), color=(METHODS[method], "#7A3500")[k],
+                          linewidth=(2.4, 1.4)[k], solid_capstyle="round", label=label)  # fmt: skip
     axis.axhline(0, color="#666666", linewidth=0.6)
     if figure.number == 6:
         for side in (-SETTLED, SETTLED):

@@ -14,7 +14,7 @@ from ._plan import Figure, Run
 from ._rows import DATASET_NAMES, MEASURE_NAMES, measures_of
 from ._scope import Scope
 from ._settings import SETTINGS
-from ._words import AGREEMENT, INTRODUCTION, RULES_OF_VERDICTS, WHAT_TO_SEE
+from ._words import ABOUT_PARTS, AGREEMENT, INTRODUCTION, RULES_OF_VERDICTS, WHAT_TO_SEE
 
 COLOURS = {HOLDS: "🟢", SAME_DIRECTION: "🟡", DIFFERS: "🔴", NOT_MEASURED: "⚪"}
 SHOWN = "authors"  # the setting whose panels the first page shows, if it is there
@@ -92,10 +92,10 @@ def claims_page(claims: pd.DataFrame, settings: Sequence[str]) -> str:
 def readable_claims(claims: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     """The claims as text."""
     table = claims[["where", "claim", "paper"]].copy()
-    signed = claims["claim"].map(_is_difference) | claims["paper"].str.match(r"[+−-]")
-    # Digits of a claim are the same in all its columns.
+    signed = claims["signed"]
+    # Digits of a claim are the same in all its columns: one for shares in per cent and for rounds, else three.
     found = claims[[*settings, *(f"{name}_sd" for name in settings)]].astype(float).abs().max(axis=1)
-    digits = np.where(claims["paper"].str.contains(r"0\.\d") | (found < 1), 3, 1)
+    digits = np.where(claims["percent"] | (found >= 10), 1, 3)
     if claims["logged"].notna().any():
         table["logged"] = [
             _number(value, d, s) for value, d, s in zip(claims["logged"].astype(float), digits, signed, strict=True)
@@ -110,10 +110,6 @@ def readable_claims(claims: pd.DataFrame, settings: Sequence[str]) -> pd.DataFra
             cells.append(f"{COLOURS[verdict]} {_number(value, d, s)}{spread}{' tie' if tie else ''}")
         table[name] = cells
     return table.assign(why=claims["why"])
-
-
-def _is_difference(says: str) -> bool:
-    return any(word in says for word in ("against", "distance", "difference", "gain", "lead", "change"))
 
 
 def _number(value: float, digits: int, signed: bool) -> str:
@@ -163,6 +159,7 @@ def index_page(
     figures: Sequence[Figure],
     table1: pd.DataFrame,
     command: str,
+    parts: pd.DataFrame | None = None,
 ) -> str:
     """The page that leads to all the others."""
     settings = list(scope.settings)
@@ -197,6 +194,7 @@ def index_page(
         + ".",
         "",
         *(AGREEMENT if set(settings) == set(SETTINGS) else ()),
+        *([] if parts is None else ["## Which part gives what", "", ABOUT_PARTS, "", markdown(parts_table(parts)), ""]),
         "## How it was made",
         "",
         "```bash",
@@ -229,6 +227,28 @@ def index_page(
         together = notes.groupby(keys, dropna=False)["split"].nunique().reset_index(name="splits")
         lines += ["## Warnings of the methods", "", markdown(together), ""]
     return "\n".join(lines)
+
+
+def parts_table(parts: pd.DataFrame) -> pd.DataFrame:
+    """How many claims hold when one part is put back, and what that costs and gains."""
+    rows = []
+    for part, found in parts.groupby("part", sort=False):
+        changes = found["change"].value_counts()
+        rows.append(
+            {
+                "put back to the text's": part,
+                "claims that hold": int(found["holds"].iloc[0]),
+                "lost": int(changes.get("lost", 0)),
+                "gained": int(changes.get("gained", 0)),
+                "lost in": _sections(found[found["change"] == "lost"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _sections(found: pd.DataFrame) -> str:
+    counts = found["where"].str.split(" ").str[0].value_counts(sort=False)
+    return ", ".join(f"{section} ({count})" for section, count in counts.items())
 
 
 # Where a figure's claims stand.

@@ -22,6 +22,7 @@ from ._settings import SETTINGS
 from ._store import Store
 
 FIGURES_FOLDER = "figures"
+PARTS = "parts.csv"  # what benchmarks/differences.py found, if it was run
 Panels = dict[str, dict[str, pd.DataFrame]]  # by dataset and setting
 
 
@@ -38,12 +39,13 @@ def write_all(scope: Scope, store: Store, out: Path, command: str) -> pd.DataFra
     write_csv(table1, out / "table-1-datasets.csv")
     write_atomically(out / "table-1-datasets.md", markdown(table1))
     drawn = [figure for figure in scope.panels() if write_figure(figure, results, out, scope.datasets)]
-    claims = compare((*FIRST_CLAIMS, *ADDED_CLAIMS), results)
+    parts = pd.read_csv(out / PARTS, keep_default_na=False) if (out / PARTS).exists() else None
+    claims = compare((*FIRST_CLAIMS, *ADDED_CLAIMS), results, parts)
     claims.insert(0, "first", [True] * len(FIRST_CLAIMS) + [False] * len(ADDED_CLAIMS))
     write_csv(claims, out / "claims.csv", digits=4)
     write_atomically(out / "claims.md", claims_page(claims, list(results)))
     records = {run: record for found in results.values() for run, record in found.records.items()}
-    write_atomically(out / "README.md", index_page(scope, rows, records, claims, drawn, table1, command))
+    write_atomically(out / "README.md", index_page(scope, rows, records, claims, drawn, table1, command, parts))
     scope.write(out)  # last: what it says is there, is there
     return claims
 
