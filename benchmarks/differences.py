@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pandas as pd
 
-from parityboost.experiments import FIRST_CLAIMS, RECIPES, SETTINGS, Results, Store, judge, perform, plan
+from parityboost.experiments import FIRST_CLAIMS, RECIPES, SETTINGS, Results, Setting, Store, judge, perform, plan
 from parityboost.experiments._plan import RULES
 
 AUTHORS = SETTINGS["authors"]
@@ -49,6 +49,14 @@ def competitor(part: str, name: str, recipe_of):
     return replace(AUTHORS, name=part, recipe=recipe)
 
 
+class Fourteen(Setting):
+    """All attributes of Adult, but for Zafar et al., whose solver takes a minute for each split there."""
+
+    def run(self, dataset, method, notion, split, protocol="halves"):
+        slow = dataset == "adult" and method == "Zafar et al."
+        return (AUTHORS if slow else super()).run(dataset, method, notion, split, protocol)
+
+
 def without(rule: str) -> dict:
     return {"rules": [name for name in RULES if name != rule]}
 
@@ -62,7 +70,7 @@ PARTS = [
     changed("NoCumul's θ by the ensemble's F.M.", without("learner's theta")),
     changed("confidence-rated update", {"update": "confidence"}, BOTH),
     changed("Figure 4: costs from training data", {"costs_from": "training"}, ("rounds",)),
-    replace(AUTHORS, name="Adult with 14 attributes", attributes={"compas": "zafar"}),
+    Fourteen("Adult with 14 attributes", AUTHORS.title, AUTHORS.says, {"compas": "zafar"}, AUTHORS.recipe, 200),
     competitor("SMOTE-NC", "SMOTEBoost", lambda recipe: "default"),
     competitor("SMOTEBoost on Bank with N = 100", "SMOTEBoost", lambda recipe: "plain"),
     competitor("AdaBoost discrete in Figure 3", "AdaBoost", lambda recipe: "default"),

@@ -210,15 +210,16 @@ def test_a_process_that_dies_costs_only_its_own_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_and_resumed_it_equals_an_uninterrupted_run(made, tmp_path):
-    store, _ = made
-    runs = list(plan(["adult"], FAST[:1], n_splits=2, settings=["ours"]))
+def test_killed_at_random_moments_and_resumed_it_equals_an_uninterrupted_run(tmp_path):
+    runs = list(plan(["adult"], FAST[:1], n_splits=2, settings=["authors", "ours"]))
+    store = Store(tmp_path / "uninterrupted")
+    perform(runs, store)
     command = [sys.executable, "-m", "parityboost", "reproduce", "--figure", "1", "--dataset", "adult", "--splits", "2"]
-    command += ["--setting", "ours", "--jobs", "2", "--out", str(tmp_path)]
+    command += ["--setting", "authors", "ours", "--jobs", "2", "--out", str(tmp_path)]
     folder = tmp_path / "runs"
     rng = random.Random(0)
     kills = 0
-    for n_finished in (0, 1, 4):
+    for n_finished in (0, 1, 9):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while process.poll() is None and len(list(folder.glob("*.json"))) < n_finished:
             time.sleep(0.01)

@@ -36,6 +36,14 @@ class Check:
         Whether the claim is nothing but that a difference is above or below zero.
     signed : bool
         Whether the values are differences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.experiments import Check
+    >>> positive = Check(lambda values: bool(values.mean() > 0), order=True)
+    >>> positive.verdict(np.array([0.01, -0.02, 0.02, -0.01, -0.01]))  # nobody is ahead
+    ('holds', True)
     """
 
     holds: Callable[[Floats], bool]
@@ -154,6 +162,13 @@ def compare(claims: Sequence[Claim], results: Mapping[str, Results], parts: pd.D
     DataFrame
         ``where``, ``claim``, ``paper``, ``percent``, ``signed``, ``logged``, then ``text``, ``text_sd``,
         ``text_verdict``, ``text_tie``, ``text_by_mean`` and so on for each setting, and ``why``.
+
+    Examples
+    --------
+    >>> from parityboost.experiments import CLAIMS, Results, Store, compare, plan
+    >>> nothing = {"ours": Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1, settings=["ours"]))}
+    >>> compare(CLAIMS, nothing)["ours_verdict"].unique().tolist()
+    ['not measured']
     """
     table = pd.DataFrame(
         [(c.where, c.says, c.paper, c.percent, c.check.signed, logged(c)) for c in claims],

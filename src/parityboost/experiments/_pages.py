@@ -264,12 +264,12 @@ def _figure_part(figure: Figure, scope: Scope, claims: pd.DataFrame) -> list[str
     about = (claims["where"] + ": " + claims["claim"]).str.contains(_CLAIMS_OF[figure.number].replace("(", "(?:"))
     if figure.number == 5:
         about &= ~claims["claim"].str.contains("costs")
-    agrees = []
+    agrees: list[str] = []
     for name in scope.settings:
         verdicts = claims.loc[about, f"{name}_verdict"]
-        agrees.append(f"{int((verdicts == HOLDS).sum())} with {SETTINGS[name].title}")
+        agrees.append(f"{int((verdicts == HOLDS).sum())}{' hold' if not agrees else ''} with {SETTINGS[name].title}")
     shown = SHOWN if SHOWN in scope.settings else scope.settings[0]
-    said = f"Of the {int(about.sum())} claims about it, {', '.join(agrees)} hold." if about.any() else ""
+    said = f"Of the {int(about.sum())} claims about it, {', '.join(agrees)}." if about.any() else ""
     return [
         f"## Figure {figure.number}. {figure.title}",
         "",
