@@ -23,11 +23,14 @@ from parityboost.experiments import (
     Store,
     _authors,
     _execute,
+    compare,
     judge,
     perform,
 )
 from parityboost.experiments._claims import above, below, gain, logged, near
+from parityboost.experiments._pages import parts_table
 from parityboost.experiments._paper_values import GAINS_OF_C, MARKS
+from parityboost.experiments._reasons import Part, reason
 from parityboost.experiments._scope import Scope
 from test_against_reference import draw_rows, frame_of
 
@@ -255,3 +258,36 @@ def test_the_marks_in_the_figures_are_numbers_of_the_claims():
             c.paper for c in FIRST_CLAIMS if c.where == f"5.7 {names[dataset]}" and "for c = 1 against c = 0" in c.says
         ]
         assert sorted(said) == sorted(f"{100 * g:+.3g} points".replace("-", "−") for g in gains.values())
+
+
+# --- Reasons --------------------------------------------------------------------------------------------
+
+
+def test_a_reason_says_which_part_was_tested_or_that_it_is_open():
+    holds, differs = "holds", "differs"
+    where, says = "5.4 Bank", "AdaFair has a higher Bal.Acc. than SMOTEBoost"
+    assert reason(where, says, dict.fromkeys(SETTINGS, holds)) == ""
+    assert reason(where, says, dict.fromkeys(SETTINGS, differs)) == "Open."
+    only = {"text": differs, "authors": holds, "ours": differs}
+    assert reason(where, says, only) == "The authors' setting gives it."
+    parts = (Part("T = 200", "lost"), Part("no guard", "lost"))
+    assert reason(where, says, only, parts) == "The authors' setting gives it; lost again with T = 200, or no guard."
+    regained = reason(where, says, dict.fromkeys(SETTINGS, differs), (Part("SMOTE-NC", "gained"),))
+    assert regained == "The authors' setting gives it but for one part: regained with SMOTE-NC."
+    assert reason("5.5 Adult census", "θ of 500", dict.fromkeys(SETTINGS, differs)).startswith("One random split")
+    assert reason(where, says, {"ours": differs}) == ""  # nothing is known without the authors' setting
+
+
+def test_parts_are_counted_and_reach_their_claims(tmp_path):
+    parts = pd.DataFrame(
+        [
+            ("T = 200", 116, "lost", "5.4 Adult census", FIRST_CLAIMS[40].says),
+            ("T = 200", 116, "gained", "5.5", "x"),
+            ("SMOTE-NC", 130, "", "", ""),
+        ],
+        columns=["part", "holds", "change", "where", "claim"],
+    )
+    table = parts_table(parts)
+    assert table[["claims that hold", "lost", "gained"]].to_numpy().tolist() == [[116, 1, 1], [130, 0, 0]]
+    assert table["lost in"].tolist() == ["5.4 (1)", ""]
+    assert compare(CLAIMS, {"ours": Results(Store(tmp_path), [])}, parts)["why"].str.startswith("no run").all()

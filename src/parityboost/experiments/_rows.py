@@ -146,6 +146,8 @@ class Results:
     def costs(self, dataset: str, method: str, notion: str) -> list[dict[str, Floats]]:
         """The differences δ that the costs of every round come from, of every split."""
         runs = [self.setting.run(dataset, method, notion, split) for split in range(self.n_splits)]
+        if not runs:
+            raise NotMeasuredError(f"{method} on {DATASET_NAMES[dataset]}")
         last = self.setting.cost_rounds
         return [{name: values[:last] for name, values in self.rounds(run).items()} for run in runs]
 
