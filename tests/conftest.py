@@ -36,3 +36,13 @@ def make_people(n_rows, seed=0):
     )
     X.loc[rng.random(n_rows) < 0.1, "skill"] = np.nan
     return X, y, group
+
+
+def best_option(found, notion, c, threshold="auto"):
+    """The counts and the threshold that the paper's objective chooses among candidates."""
+    from parityboost._choice import options_among
+    from parityboost._settings import Settings
+    from parityboost.notions import get_notion
+
+    options = options_among(found, Settings(get_notion(notion), c=c, threshold=threshold), 1.0)
+    return options.counts[0], options.thresholds[0]

@@ -11,6 +11,7 @@ import numpy as np
 
 TIE = 1e-12  # scores, objectives and leaf weights this close are equal; the first candidate wins
 PERFECT = 1e-10
+HALF_BELIEVED = 20
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
@@ -32,6 +33,7 @@ def false_positive_rate(y, predicted, w):
 
 NOTIONS = {
     "statistical_parity": [(selection_rate, "low rate is worse", (1,))],
+    "symmetric_parity": [(selection_rate, "low rate is worse", (1,)), (selection_rate, "high rate is worse", (0,))],
     "equal_opportunity": [(false_negative_rate, "high rate is worse", (1,))],
     "predictive_equality": [(false_positive_rate, "high rate is worse", (0,))],
     "disparate_mistreatment": [
@@ -59,20 +61,86 @@ def costs(notion, epsilon, y, group, predicted, w, n_groups):
     return u
 
 
-def violation(notion, y, group, predicted, w, n_groups):
-    """F.M. in Eq. (16)."""
+def violation(notion, y, group, predicted, w, n_groups, shrunk=False):
+    """F.M. in Eq. (16); if shrunk, a rate of 20 instances counts half, and the rate of everyone the other half."""
     total = 0.0
-    for rate, _, _ in NOTIONS[notion]:
+    for rate in {rate: None for rate, _, _ in NOTIONS[notion]}:  # each rate once
         r = rates_per_group(rate, y, group, predicted, w, n_groups)
+        if shrunk:
+            of = {false_negative_rate: y == 1, false_positive_rate: y == 0, selection_rate: y >= 0}[rate]
+            size = np.array([w[of & (group == g)].sum() for g in range(n_groups)])
+            common = rate(y, predicted, w)
+            r = common + size / (size + HALF_BELIEVED) * (r - common)
         total += r.max() - r.min()
     return total
 
 
-def objective(notion, c, y, group, predicted, w, n_groups):
+def balanced_error(y, predicted, w):
+    return 0.5 * (false_negative_rate(y, predicted, w) + false_positive_rate(y, predicted, w))
+
+
+def objective(notion, c, y, group, predicted, w, n_groups, shrunk=False):
     """c·BER + (1−c)·ER + F.M., Eq. (16)."""
     er = w[predicted != y].sum() / w.sum()
-    ber = 0.5 * (false_negative_rate(y, predicted, w) + false_positive_rate(y, predicted, w))
-    return c * ber + (1 - c) * er + violation(notion, y, group, predicted, w, n_groups)
+    fm = violation(notion, y, group, predicted, w, n_groups, shrunk)
+    return c * balanced_error(y, predicted, w) + (1 - c) * er + fm
+
+
+# --- The choice of θ and the threshold
+# -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Option:
+    threshold: float
+    ber: float
+    violation: float
+    objective: float  # what is compared: of shrunk rates if `keep` is used
+    papers: float  # Eq. (16)
+    constant: bool  # one prediction for everyone
+
+
+def first_best(options, cost):
+    """Position of the first option that no other beats."""
+    best = 0
+    for i, option in enumerate(options):
+        if cost(option) < cost(options[best]) - TIE:
+            best = i
+    return best
+
+
+def undominated(options, other):
+    """The options that no other one beats in balanced error and in another measure; of equals the first."""
+
+    def beats(a, b):
+        as_good = a.ber <= b.ber + TIE and other(a) <= other(b) + TIE
+        return as_good and (a.ber < b.ber - TIE or other(a) < other(b) - TIE)
+
+    return [option for option in options if not any(beats(rival, option) for rival in options)]
+
+
+def choose(rounds, keep, max_violation):
+    """The best option of each round, and the position of the round with the best of these.
+
+    Only options may win that keep the share ``keep`` of the lead over chance that the lowest balanced error has. Among
+    them the objective decides, or the balanced error of those with a small violation, or else the violation.
+    """
+    if max_violation is not None:
+        rounds = [undominated(options, lambda option: option.violation) for options in rounds]
+    elif keep > 0:
+        rounds = [undominated(options, lambda option: option.objective) for options in rounds]
+    lowest = min(option.ber for options in rounds for option in options)
+    allowed = np.inf if keep == 0 else max(0.5 - keep * (0.5 - lowest), lowest)
+
+    def cost(option):
+        if option.ber > allowed + TIE:
+            return 1e6 + option.ber
+        if max_violation is None:
+            return option.objective
+        return option.ber if option.violation <= max_violation + TIE else 1e3 + option.violation
+
+    chosen = [options[first_best(options, cost)] for options in rounds]
+    return chosen, first_best(chosen, cost)
 
 
 # --- The weak learner: every split of every column
@@ -252,6 +320,8 @@ def fit(
     threshold=0.0,
     criterion="gini",
     n_iter_no_change=None,
+    keep=0.0,
+    max_violation=None,
 ):
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     n_groups = group.max() + 1
@@ -263,7 +333,7 @@ def fit(
         w_v = np.ones(len(y_v)) if w_v is None else w_v
         margin_v = np.zeros(len(y_v))
     result = Result(D=D)
-    best = np.inf
+    rounds = []
 
     for j in range(1, n_estimators + 1):
         h = best_stump(columns, categorical, y, D, criterion)  # line 3
@@ -302,23 +372,27 @@ def fit(
             margin_v = margin_v + alpha * h.vote(columns_v)
             scored = (margin_v, y_v, group_v, w_v)
         m_s, y_s, group_s, w_s = scored
-        round_best, round_threshold = np.inf, None
+        options = []
         for t in candidate_thresholds(m_s) if threshold == "auto" else [threshold]:
-            value = objective(notion, c, y_s, group_s, (m_s > t).astype(int), w_s, n_groups)
-            if value < round_best - TIE:
-                round_best, round_threshold = value, t
+            predicted = (m_s > t).astype(int)
+            given = (y_s, group_s, predicted, w_s, n_groups)
+            ber, fm = balanced_error(y_s, predicted, w_s), violation(notion, *given)
+            judged = objective(notion, c, *given, shrunk=keep > 0)
+            options.append(Option(t, ber, fm, judged, objective(notion, c, *given), predicted.min() == predicted.max()))
+        rounds.append(options)
+        chosen, best = choose(rounds, keep, max_violation)
 
         result.stumps.append(h)
         result.alphas.append(alpha)
         result.Z.append(Z)
         result.costs.append(u)
-        result.objectives.append(round_best)
-        result.thresholds.append(round_threshold)
+        result.objectives = [option.papers for option in chosen]
+        result.thresholds = [option.threshold for option in chosen]
+        result.theta = best + 1
         result.D = D
-        if round_best < best - TIE:
-            best, result.theta = round_best, j
         if error <= PERFECT:
             break
-        if n_iter_no_change is not None and j - result.theta >= n_iter_no_change:
+        waited = j - result.theta
+        if n_iter_no_change is not None and waited >= n_iter_no_change and not chosen[best].constant:
             break
     return result

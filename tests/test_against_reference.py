@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 import reference
 from parityboost import AdaFairClassifier, _boosting
-from parityboost.notions import get_notion
+from parityboost.notions import StatisticalParity, get_notion
 
+SYMMETRIC = StatisticalParity(boost="both")
 OPTIONS = st.fixed_dictionaries(
     {
-        "notion": st.sampled_from(sorted(reference.NOTIONS)),
+        "notion": st.sampled_from([SYMMETRIC if name == "symmetric_parity" else name for name in reference.NOTIONS]),
         "n_estimators": st.integers(1, 12),
         "c": st.sampled_from([0.0, 0.3, 1.0]),
         "epsilon": st.sampled_from([0.0, 0.05, 0.3]),
@@ -24,6 +25,8 @@ OPTIONS = st.fixed_dictionaries(
         "threshold": st.sampled_from([0.0, 0.125, "auto"]),
         "criterion": st.sampled_from(["gini", "error"]),
         "n_iter_no_change": st.sampled_from([None, 2]),
+        "keep": st.sampled_from([0.0, 0.0, 0.5, 0.9]),
+        "max_violation": st.sampled_from([None, None, 0.1, 0.4]),
     }
 )
 
@@ -82,7 +85,10 @@ def test_fast_fit_equals_the_plain_twin(problem, options):
     if validation is None:
         options = options | {"costs_from": "training"}
     categorical = [kind.startswith("category") for kind in kinds]
-    twin = reference.fit(columns, categorical, y, group, sample_weight=weights, validation=validation, **options)
+    name = "symmetric_parity" if options["notion"] is SYMMETRIC else options["notion"]
+    twin = reference.fit(
+        columns, categorical, y, group, sample_weight=weights, validation=validation, **(options | {"notion": name})
+    )
 
     X = frame_of(columns)
     model = AdaFairClassifier(validation_fraction=None, **options)
@@ -119,7 +125,8 @@ def test_fast_fit_equals_the_plain_twin(problem, options):
         ):
             margin = margin + alpha * stump.vote(data)
             np.testing.assert_allclose(staged, margin - model.threshold_, rtol=0, atol=1e-9)
-    labels = [label for gap in get_notion(options["notion"]).gaps for label in gap.boosts]
+    gaps = get_notion(options["notion"]).gaps
+    labels = [label for gap in gaps for label in (*gap.boosts, *gap.boosts_ahead)]
     for g, name in enumerate(model.groups_):
         for label in labels:
             expected = [u[g, label] for u in twin.costs]

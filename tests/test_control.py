@@ -17,10 +17,10 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import reference
-from conftest import make_people
+from conftest import best_option, make_people
 from parityboost import AdaFairClassifier, metrics
 from parityboost._sources import read_sources
-from parityboost._thresholds import best_group_thresholds, best_threshold, candidates
+from parityboost._thresholds import candidates
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import get_notion
 
@@ -312,7 +312,7 @@ def test_thresholds_per_group_are_nearly_always_the_best_of_all_combinations(not
     optimal = 0
     for seed in range(n_problems):
         margin, y, group, weights, found = draw_margins(seed, n_groups, n_rows)
-        counts, thresholds = best_group_thresholds(found, get_notion(notion), 0.7)
+        counts, thresholds = best_option(found, notion, 0.7, "per_group")
         predicted = (margin > thresholds[group]).astype(int)
         value = reference.objective(notion, 0.7, y, group, predicted, weights, n_groups)
         assert value == pytest.approx(float(get_notion(notion).objective(counts, 0.7)))
@@ -327,8 +327,8 @@ def test_thresholds_per_group_are_nearly_always_the_best_of_all_combinations(not
 def test_thresholds_per_group_are_never_worse_than_a_common_one(seed, n_groups, n_rows, notion):
     *_, found = draw_margins(seed, n_groups, n_rows)
     notion = get_notion(notion)
-    counts, thresholds = best_group_thresholds(found, notion, 0.7)
-    common, _ = best_threshold(found, notion, 0.7)
+    counts, thresholds = best_option(found, notion, 0.7, "per_group")
+    common, _ = best_option(found, notion, 0.7)
     assert notion.objective(counts, 0.7) <= notion.objective(common, 0.7) + 1e-12
     assert len(thresholds) == n_groups
     np.testing.assert_allclose(counts.sum(axis=-1), found.totals)

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from conftest import make_people
+from conftest import best_option, make_people
 from parityboost import AdaFairClassifier, metrics
 from parityboost._inputs import stratified_split
 from parityboost._rates import ratio
 from parityboost._samples import Sample
 from parityboost._sources import read_sources
 from parityboost._threads import Team
-from parityboost._thresholds import best_threshold, candidates, first_minimum
+from parityboost._thresholds import candidates, first_minimum
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity, get_notion
@@ -152,7 +152,7 @@ def test_all_thresholds_at_once_equal_one_by_one(seed):
     sample.margin[:] = np.round(rng.normal(rng.choice([-3, 0, 3]), 1, n), 1)
     found = candidates(sample.margin, sample.cell, sample.sample_weight, sample.totals)
     for name in NOTIONS:
-        counts, threshold = best_threshold(found, get_notion(name), 0.7)
+        counts, threshold = best_option(found, name, 0.7)
         objective = get_notion(name).objective(counts, 0.7)
         assert (objective, threshold) == pytest.approx(naive_best_threshold(sample, get_notion(name), 0.7))
 

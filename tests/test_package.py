@@ -85,7 +85,7 @@ LAYERS = [
     {"_json_values", "_kernels", "_model_file", "notions"},
     {"_binning", "_inputs", "_settings"},
     {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "_weights"},
-    {"_frontier", "_groups", "_learners", "_onnx", "metrics"},
+    {"_choice", "_frontier", "_groups", "_learners", "_onnx", "metrics"},
     {"_boosting", "_model_json"},
     {"_control", "_portable", "_prediction"},
     {"estimators"},

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import make_people
+from conftest import best_option, make_people
 from parityboost import AdaFairClassifier, metrics
 from parityboost._binning import MAX_ROWS_FOR_EDGES, NumericColumn
 from parityboost._rates import precision, spread
 from parityboost._sources import NumberSource
-from parityboost._thresholds import best_threshold, candidates
+from parityboost._thresholds import candidates
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
-from parityboost.notions import FairnessNotion, Gap, get_notion
+from parityboost.notions import FairnessNotion, Gap
 from test_package import run_python
 
 
@@ -182,7 +182,7 @@ def test_a_round_keeps_nothing_of_the_thresholds_it_tried():
     kept = []
     for _ in range(10):
         found = candidates(rng.normal(size=n_rows), cell, np.empty(0), totals)
-        kept.append(best_threshold(found, get_notion("disparate_mistreatment"), 1.0))
+        kept.append(best_option(found, "disparate_mistreatment", 1.0))
     del found
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
@@ -194,9 +194,9 @@ def test_thresholds_are_tried_a_part_at_a_time(monkeypatch):
     cell = rng.integers(8, size=3000)
     totals = np.bincount(cell, minlength=8).reshape(2, 4).T.astype(float)
     found = candidates(rng.normal(size=3000), cell, np.empty(0), totals)
-    at_once = best_threshold(found, get_notion("equal_opportunity"), 0.5)
+    at_once = best_option(found, "equal_opportunity", 0.5)
     monkeypatch.setattr("parityboost._thresholds.MAX_COUNTS", 1000)
-    in_parts = best_threshold(found, get_notion("equal_opportunity"), 0.5)
+    in_parts = best_option(found, "equal_opportunity", 0.5)
     np.testing.assert_array_equal(at_once[0], in_parts[0])
     assert at_once[1] == in_parts[1]
 

@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._choice import Choice, Rounds, is_constant
 from ._ensemble import on_grid
 from ._learners import Learner
 from ._rates import balanced_error_rate, error_rate
 from ._samples import Sample
 from ._settings import Settings
-from ._thresholds import SAME_OBJECTIVE, best_group_thresholds, best_threshold, candidates, first_minimum
+from ._thresholds import candidates
 
 Floats = NDArray[np.float64]
 
@@ -38,8 +39,6 @@ class Round(NamedTuple):
     cost_counts: Floats  # the counts that the costs were taken from
     costs: Floats  # u[group, class]
     train_counts: Floats  # of the partial ensemble, at the given threshold (at 0 if it is chosen per round)
-    scored_counts: Floats  # of the partial ensemble on the data that θ is chosen on
-    threshold: float | Floats  # one for all, or one per group
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,8 @@ class Boosted:
     """The outcome of :func:`boost`."""
 
     rounds: list[Round]
-    theta: int
+    choice: Choice
     stopped: str  # why training ended: "n_estimators", "perfect", "termination" or "no_change"
-
-    @property
-    def thresholds(self) -> Floats:
-        """Of every round; one column per group if each has its own."""
-        return np.array([r.threshold for r in self.rounds])
 
     @property
     def alphas(self) -> Floats:
@@ -61,19 +55,23 @@ class Boosted:
 
 
 def boost(
-    learner: Learner, settings: Settings, on_round: Callable[[int, Round, float, int], None] | None = None
+    learner: Learner,
+    settings: Settings,
+    on_round: Callable[[int, Round, float, int], None] | None = None,
+    unit: float = 1.0,
 ) -> Boosted:
     """Train up to T weak learners and choose θ.
 
     ``learner.scored`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told the
-    number of the round, the round, its objective, and the best round so far.
+    number of the round, the round, its objective, and the best round so far. ``unit`` is the number of rows that a
+    weight of one on the scored rows stands for.
     """
     notion, train, scored = settings.notion, learner.train, learner.scored
     watched = scored if settings.costs_from == "validation" else train
+    offers = Rounds(settings, unit)
     threshold = 0.0 if isinstance(settings.threshold, str) else settings.threshold
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
-    theta, best = 0, np.inf
     stopped = "n_estimators"
     for j in range(1, settings.n_estimators + 1):
         h = learner.fit()
@@ -109,19 +107,24 @@ def boost(
         growth = h.reweight(1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth
 
-        scored_counts, threshold_j = choose_threshold(scored, settings)
-        train_counts = train.threshold_counts()
-        rounds.append(Round(h, alpha, h.error, z, counts, u, train_counts, scored_counts, threshold_j))
+        if isinstance(settings.threshold, str):
+            offers.add_candidates(candidates(scored.margin, scored.cell, scored.sample_weight, scored.totals))
+        else:
+            offers.add_counts(scored.threshold_counts())
+        rounds.append(Round(h, alpha, h.error, z, counts, u, train.threshold_counts()))
         if watch_objective:
-            objective = float(notion.objective(scored_counts, settings.c))
-            if objective < best - SAME_OBJECTIVE:
-                theta, best = j, objective
+            choice = offers.choose()
             if on_round is not None:
-                on_round(j, rounds[-1], objective, theta)
+                on_round(j, rounds[-1], float(choice.measures.objective[-1]), choice.theta)
         if h.error <= PERFECT:
             stopped = "perfect"
             break
-        if settings.n_iter_no_change is not None and j - theta >= settings.n_iter_no_change:
+        # As long as the best model predicts one class for everyone, there is something to wait for.
+        if (
+            settings.n_iter_no_change is not None
+            and j - choice.theta >= settings.n_iter_no_change
+            and not is_constant(choice.chosen)
+        ):
             stopped = "no_change"
             break
     if not rounds:
@@ -130,12 +133,7 @@ def boost(
             "fitted: check that the columns of X say something about y, or use a stronger estimator"
             + (' or learner_weight="error"' if settings.learner_weight == "cost" else "")
         )
-    if settings.choose_theta:
-        objectives = notion.objective(np.array([r.scored_counts for r in rounds]), settings.c)
-        theta = first_minimum(objectives) + 1
-    else:
-        theta = len(rounds)
-    return Boosted(rounds, theta, stopped)
+    return Boosted(rounds, offers.choose(), stopped)
 
 
 def learner_weight(right: float, wrong: float) -> float:
@@ -143,16 +141,6 @@ def learner_weight(right: float, wrong: float) -> float:
     if right <= wrong:
         return 0.0
     return max(on_grid(0.5 * math.log(right / max(wrong, PERFECT))), 0.0)
-
-
-def choose_threshold(scored: Sample, settings: Settings) -> tuple[Floats, float | Floats]:
-    """The counts on the rows that θ is chosen on, and the threshold they are at: the given one, or the best."""
-    if not isinstance(settings.threshold, str):
-        return scored.threshold_counts(), settings.threshold
-    found = candidates(scored.margin, scored.cell, scored.sample_weight, scored.totals)
-    choose: Callable[..., Any] = best_group_thresholds if settings.threshold == "per_group" else best_threshold
-    counts, threshold = choose(found, settings.notion, settings.c)
-    return counts, threshold
 
 
 def starting_weights(train: Sample, class_weight: str | Floats | None) -> Floats:
@@ -194,14 +182,14 @@ def history(
     for name, delta in notion.deltas(cost_counts).items():
         table[f"delta_{name}"] = delta
     costs = np.array([r.costs for r in rounds])
-    boosted_classes = sorted({label for gap in notion.gaps for label in gap.boosts})
+    boosted_classes = sorted({label for gap in notion.gaps for label in (*gap.boosts, *gap.boosts_ahead)})
     for k, group in enumerate(groups):
         for label in boosted_classes:
             table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
     table["Z"] = z
     # The bound holds for ±1 votes, i.e. for the discrete update (Eq. 20 with γ = 1, as every C ≥ 1).
     table["bound"] = np.cumprod(z) if settings.update == "discrete" else np.full(len(z), np.nan)
-    scored_counts = np.array([r.scored_counts for r in rounds])
+    scored_counts = boosted.choice.counts
     if has_validation:
         measured = {"train": np.array([r.train_counts for r in rounds]), "validation": scored_counts}
     else:
@@ -211,8 +199,8 @@ def history(
         table[f"{prefix}_ber"] = balanced_error_rate(counts)
         table[f"{prefix}_violation"] = notion.violation(counts)
         table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
-    if boosted.thresholds.ndim == 1:
-        table["threshold"] = boosted.thresholds
+    if boosted.choice.thresholds.ndim == 1:
+        table["threshold"] = boosted.choice.thresholds
     else:
-        table |= {f"threshold[{group}]": boosted.thresholds[:, k] for k, group in enumerate(groups)}
+        table |= {f"threshold[{group}]": boosted.choice.thresholds[:, k] for k, group in enumerate(groups)}
     return pd.DataFrame(table, index=pd.RangeIndex(1, len(rounds) + 1, name="round"))

@@ -11,12 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ._rates import balanced_error_rate, error_rate
-from ._thresholds import candidates
+from ._thresholds import candidates, undominated
 from .notions import FairnessNotion
 
 Floats = NDArray[np.float64]
-
-DECIMALS = 12  # measures that agree so far are equal, whatever the rounding
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def frontier(
             counts = found.counts()
             ber, violation = balanced_error_rate(counts), notion.violation(counts)
             preferred = found.preference()
-            best = preferred[_undominated(ber[preferred], violation[preferred])]
+            best = preferred[undominated(ber[preferred], violation[preferred])]
             parts.append(
                 pd.DataFrame(
                     {
@@ -85,17 +83,5 @@ def frontier(
                 )
             )
     points = pd.concat(parts, ignore_index=True)
-    best = _undominated(points["ber"].to_numpy(), points["violation"].to_numpy())
+    best = undominated(points["ber"].to_numpy(), points["violation"].to_numpy())
     return points.iloc[best].reset_index(drop=True)
-
-
-def _undominated(first: Floats, second: Floats) -> NDArray[np.intp]:
-    """Positions of the points that no other is as good as in both and better in one, by the first; of equals one.
-
-    A point whose measure is not defined (NaN) is none.
-    """
-    first, second = first.round(DECIMALS), np.where(np.isnan(second), np.inf, second.round(DECIMALS))
-    order = np.lexsort((second, first))  # stable: of equal points the one that comes first
-    lowest = np.minimum.accumulate(np.append(np.inf, second[order]))
-    kept: NDArray[np.intp] = order[second[order] < lowest[:-1]]
-    return kept

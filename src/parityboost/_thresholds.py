@@ -1,20 +1,20 @@
-"""The choice of the decision threshold, for all or per group, from cumulative counts over sorted margins."""
+"""Thresholds to choose from, for all or per group, from cumulative counts over sorted margins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .notions import FairnessNotion
-
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
+Cost = Callable[[Floats], Floats]  # counts[…, group, y_true, y_pred] to what is to be low
 
 # Objectives closer than this are equal, so that the first minimum wins whatever the rounding.
 SAME_OBJECTIVE = 1e-12
+DECIMALS = 12  # measures that agree so far are equal, whatever the rounding
 # Thresholds per group are looked for among so many candidates of all groups together, evenly spaced by their rates.
 # The cost of a round then does not grow with the number of rows, and closer steps would only fit noise.
 MAX_CANDIDATES = 1024
@@ -35,11 +35,10 @@ class Candidates(NamedTuple):
         """``counts[threshold, group, y_true, y_pred]``, of some of the thresholds."""
         return _counts(self.negatives[at], self.totals)
 
-    def objectives(self, notion: FairnessNotion, c: float) -> Floats:
-        """The objective at each threshold."""
+    def parts(self) -> list[slice]:
+        """All thresholds, so many at a time that their counts fit into memory."""
         step = max(MAX_COUNTS // (2 * self.totals.size), 1)
-        parts = [slice(first, first + step) for first in range(0, len(self.thresholds), step)]
-        return np.concatenate([notion.objective(self.counts(part), c) for part in parts])
+        return [slice(first, first + step) for first in range(0, len(self.thresholds), step)]
 
     def preference(self) -> Positions:
         """The candidates in the order in which equals are preferred: the nearest to 0, then the lower."""
@@ -75,35 +74,38 @@ def candidates(margin: Floats, cell: NDArray[Any], weight: Floats, totals: Float
     return Candidates(thresholds, negatives, totals)
 
 
-def best_threshold(found: Candidates, notion: FairnessNotion, c: float) -> tuple[Floats, float]:
-    """The counts at the threshold with the lowest objective, and the threshold.
-
-    Among equals the one nearest to 0 wins, then the lower.
-    """
-    at = _best(found, found.objectives(notion, c))
-    return found.counts(at), float(found.thresholds[at])
-
-
-def _best(found: Candidates, objective: Floats) -> int:
+def best_of(found: Candidates, cost: Floats) -> int:
+    """Position of the candidate with the lowest cost; among equals the nearest to 0, then the lower."""
     preference = found.preference()
-    return int(preference[first_minimum(objective[preference])])
+    return int(preference[first_minimum(cost[preference])])
 
 
-def best_group_thresholds(found: Candidates, notion: FairnessNotion, c: float) -> tuple[Floats, Floats]:
-    """The counts at thresholds per group with a low objective, and the thresholds; as good as the best common one.
+def undominated(first: Floats, second: Floats) -> Positions:
+    """Positions of the points that no other is as good as in both and better in one, by the first; of equals one.
+
+    A point whose measure is not defined (NaN) is none.
+    """
+    first, second = first.round(DECIMALS), np.where(np.isnan(second), np.inf, second.round(DECIMALS))
+    order = np.lexsort((second, first))  # stable: of equal points the one that comes first
+    lowest = np.minimum.accumulate(np.append(np.inf, second[order]))
+    kept: Positions = order[second[order] < lowest[:-1]]
+    return kept
+
+
+def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[Floats, Floats]:
+    """The counts at thresholds per group of a low cost, and the thresholds; as good as ``common`` for all.
 
     All combinations are too many. And to change one threshold at a time gets stuck: where a rate is the same in every
-    group, a change in any one of them alone is a step back. So the search starts at the best common threshold and, for
-    each of three rates (FPR, FNR, selection rate), at the best of the points where every group has that rate; from
-    there each group's threshold in turn moves to its best place, until none gets better.
+    group, a change in any one of them alone is a step back. So the search starts at the common threshold and, for each
+    of three rates (FPR, FNR, selection rate), at the best of the points where every group has that rate; from there
+    each group's threshold in turn moves to its best place, until none gets better.
     """
     curves = [_curve(found, k) for k in range(len(found.totals))]
-    common = _best(found, found.objectives(notion, c))
     reached = [
-        _descend(start, curves, found, notion, c)
-        for start in (np.full(len(curves), common), *_level_starts(curves, found, notion, c))
+        _descend(start, curves, found, cost)
+        for start in (np.full(len(curves), common), *_level_starts(curves, found, cost))
     ]
-    at = reached[first_minimum(np.array([objective for objective, _ in reached]))][1]
+    at = reached[first_minimum(np.array([lowest for lowest, _ in reached]))][1]
     groups = np.arange(len(curves))
     return _counts(found.negatives[at, groups], found.totals), found.thresholds[at]
 
@@ -124,7 +126,7 @@ def _curve(found: Candidates, group: int) -> Positions:
     return curve
 
 
-def _level_starts(curves: list[Positions], found: Candidates, notion: FairnessNotion, c: float) -> Iterator[Positions]:
+def _level_starts(curves: list[Positions], found: Candidates, cost: Cost) -> Iterator[Positions]:
     """For each kind of rate, the candidates per group at the best of the levels that all groups can share."""
     groups = np.arange(len(curves))
     levels = np.linspace(0.0, 1.0, N_LEVELS)
@@ -137,18 +139,15 @@ def _level_starts(curves: list[Positions], found: Candidates, notion: FairnessNo
             below = np.maximum(above - 1, 0)
             places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
         at = np.column_stack(places)
-        objective = notion.objective(_counts(found.negatives[at, groups], found.totals), c)
-        yield at[first_minimum(objective)]
+        yield at[first_minimum(cost(_counts(found.negatives[at, groups], found.totals)))]
 
 
-def _descend(
-    start: Positions, curves: list[Positions], found: Candidates, notion: FairnessNotion, c: float
-) -> tuple[float, Positions]:
-    """Move one group's threshold at a time to its best place; the objective and the place of every threshold."""
+def _descend(start: Positions, curves: list[Positions], found: Candidates, cost: Cost) -> tuple[float, Positions]:
+    """Move one group's threshold at a time to its best place; the cost and the place of every threshold."""
     groups = np.arange(len(curves))
     at = start.copy()
     here = found.negatives[at, groups]
-    best = float(notion.objective(_counts(here, found.totals), c))
+    best = float(cost(_counts(here, found.totals)[None])[0])
     best = np.inf if np.isnan(best) else best
     moved = True
     while moved:
@@ -156,10 +155,10 @@ def _descend(
         for group, curve in enumerate(curves):
             negatives = np.repeat(here[None], len(curve), axis=0)
             negatives[:, group] = found.negatives[curve, group]
-            objective = notion.objective(_counts(negatives, found.totals), c)
-            place = first_minimum(objective)
-            if objective[place] < best - SAME_OBJECTIVE:
-                best, at[group], here = float(objective[place]), curve[place], negatives[place]
+            costs = cost(_counts(negatives, found.totals))
+            place = first_minimum(costs)
+            if costs[place] < best - SAME_OBJECTIVE:
+                best, at[group], here = float(costs[place]), curve[place], negatives[place]
                 moved = True
     return best, at
 

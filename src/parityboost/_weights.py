@@ -27,6 +27,22 @@ def read_fit_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     return _scaled("sample_weight", weights)
 
 
+def rows_per_weight(sample_weight: Any, n_rows: int) -> float:
+    """How many rows a weight of one stands for, after :func:`read_fit_weights`.
+
+    Integers are numbers of repeated rows. Other weights, such as those of a survey, are taken to mean one row each on
+    average.
+    """
+    weights = read_weights(sample_weight, n_rows, summed=False)
+    if weights is None:
+        equal = 1.0 if sample_weight is None else float(np.ravel(sample_weight)[0])
+        return equal if equal >= 1 and equal.is_integer() else 1.0
+    scaled = _scaled("sample_weight", weights)
+    if (weights == np.floor(weights)).all():
+        return float(weights.max() / scaled.max())
+    return float((scaled > 0).sum() / scaled.sum())
+
+
 def _scaled(name: str, weights: Floats) -> Floats:
     scaled: Floats = np.ldexp(weights, 1 - int(np.frexp(weights.max())[1]))
     light = (weights > 0) & (scaled < SMALLEST_WEIGHT)

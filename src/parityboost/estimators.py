@@ -96,7 +96,17 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
         the training data itself. Not used when ``fit`` is given a validation set.
     n_iter_no_change : int or None, default=None
-        Stop when the objective on the validation data has not improved for so many rounds.
+        Stop when the objective on the validation data has not improved for so many rounds. Rounds do not count as long
+        as the best model so far predicts one class for everyone.
+    keep : float, default=0.0
+        Share, between 0 and 1, of the balanced accuracy above one half that must be kept for the sake of fairness. It
+        is a share of the highest that any round and threshold of the same run has on the data that θ is chosen on.
+        Above 0, rates of few instances are believed only in part in this choice. 0 is the paper's rule, which
+        may choose a model that predicts one class for everyone: that is perfectly fair.
+    max_violation : float or None, default=None
+        Choose θ (and the threshold, if it is chosen) with the lowest balanced error among those whose violation of the
+        notion is at most this, not by the objective. If there is none that ``keep`` allows, the one with the lowest
+        violation, with a warning.
     sensitive_feature : str, int, list or None, default=None
         Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
     n_jobs : int or None, default=None
@@ -179,6 +189,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "keep": [Interval(Real, 0, 1, closed="both")],
+        "max_violation": [Interval(Real, 0, None, closed="left"), None],
         "sensitive_feature": [str, Integral, list, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -205,6 +217,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         categorical_features: Any = "from_dtype",
         validation_fraction: float | None = 0.33,
         n_iter_no_change: int | None = None,
+        keep: float = 0.0,
+        max_violation: float | None = None,
         sensitive_feature: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -226,6 +240,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         self.categorical_features = categorical_features
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.keep = keep
+        self.max_violation = max_violation
         self.sensitive_feature = sensitive_feature
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -266,6 +282,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows, cell, weights = self._read_rows(X, y, sensitive_features, sample_weight)
+        unit = 1.0
         labels = [_inputs.shown(label) for label in self.classes_]
         class_weight = _weights.read_class_weight(self.class_weight, self.classes_)
         n_groups = len(self.groups_)
@@ -280,7 +297,11 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         X_scored: Any = X
         if validation is not None:
             X_scored, scored_rows, scored_cell, scored_weights = self._read_validation(validation)
-        elif self.validation_fraction is not None:
+            if settings.keep:
+                unit = _weights.rows_per_weight((*validation, None, None)[3], len(X_scored))
+        elif settings.keep:
+            unit = _weights.rows_per_weight(sample_weight, len(X))
+        if validation is None and self.validation_fraction is not None:
             train_at, scored_at = _inputs.stratified_split(cell, self.validation_fraction, rng)
             if not len(scored_at):
                 warn(
@@ -334,16 +355,17 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
 
             progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
             learner.start(starting_weights(learner.train, class_weight))
-            boosted = boost(learner, settings, progress)
+            boosted = boost(learner, settings, progress, unit)
             if progress is not None:
-                progress.close(boosted.theta, boosted.stopped)
+                progress.close(boosted.choice.theta, boosted.stopped)
 
         self._fitted = settings
         self._ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
-        self.theta_ = boosted.theta
-        self.threshold_ = boosted.rounds[boosted.theta - 1].threshold
+        self.theta_ = boosted.choice.theta
+        thresholds = boosted.choice.thresholds
+        self.threshold_ = thresholds[self.theta_ - 1] if thresholds.ndim > 1 else float(thresholds[self.theta_ - 1])
         if self._group_source is not None:
-            self._group_thresholds = boosted.thresholds
+            self._group_thresholds = thresholds
         if settings.choose_theta:
             scored = learner.scored
             kept_cell = np.repeat(np.arange(2 * n_groups, dtype=np.min_scalar_type(2 * n_groups)), scored.sizes)
@@ -387,6 +409,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             learner_weight=self.learner_weight,
             threshold=self.threshold if isinstance(self.threshold, str) else on_fine_grid(float(self.threshold)),
             n_iter_no_change=self.n_iter_no_change,
+            keep=float(self.keep),
+            max_violation=None if self.max_violation is None else float(self.max_violation),
         )
 
     def __sklearn_is_fitted__(self) -> bool:

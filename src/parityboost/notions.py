@@ -8,7 +8,7 @@ that the paper plots per round. A new notion is therefore one small class; :clas
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Gap:
         The true classes (0 negative, 1 positive) whose misclassified instances get the cost.
     high_is_good : bool
         Whether the group with the *lower* rate is the one discriminated against.
+    of : tuple of int
+        The true classes that the rate is a share of: it tells how many instances of a group a rate rests on.
+    boosts_ahead : tuple of int
+        The true classes whose misclassified instances get the cost in groups that are *better* off, by their distance
+        to the group that is worst off.
 
     Examples
     --------
@@ -65,6 +70,8 @@ class Gap:
     rate: Callable[[Floats], Floats]
     boosts: tuple[int, ...]
     high_is_good: bool = False
+    of: tuple[int, ...] = (NEGATIVE, POSITIVE)
+    boosts_ahead: tuple[int, ...] = ()
 
     def shortfall(self, counts: Floats, epsilon: float = 0.0) -> Floats:
         """How far each group is behind the best one; 0 up to the tolerance, and for a group that has no such rate."""
@@ -73,6 +80,10 @@ class Gap:
             rates = -rates
         behind = rates - np.fmin.reduce(rates, axis=-1, keepdims=True)
         return np.where(behind > epsilon, behind, 0.0)  # NaN is above nothing
+
+    def lead(self, counts: Floats, epsilon: float = 0.0) -> Floats:
+        """How far each group is ahead of the worst one; 0 up to the tolerance, and for a group without such a rate."""
+        return replace(self, high_is_good=not self.high_is_good).shortfall(counts, epsilon)
 
 
 class FairnessNotion:
@@ -103,6 +114,8 @@ class FairnessNotion:
             behind = gap.shortfall(counts, epsilon)
             for label in gap.boosts:
                 u[..., label] += behind
+            for label in gap.boosts_ahead:
+                u[..., label] += gap.lead(counts, epsilon)
         return u
 
     def violation(self, counts: Floats) -> Floats:
@@ -139,10 +152,12 @@ class StatisticalParity(FairnessNotion):
 
     Parameters
     ----------
-    boost : {"positives", "misclassified"}
-        Which instances of the group with fewer positive predictions get the cost. ``"positives"``, the default, boosts
-        its misclassified positives, which is what brings parity. ``"misclassified"`` boosts all its misclassified
-        instances, as Eq. (9) is printed; boosting its false positives works against parity.
+    boost : {"positives", "both", "misclassified"}
+        Which instances get the cost. ``"positives"``, the default, boosts the misclassified positives of the group with
+        fewer positive predictions, which is what brings parity. ``"both"`` also boosts the misclassified negatives of
+        the group with more of them: the outcome then hardly depends on which label is called positive.
+        ``"misclassified"`` boosts all misclassified instances of the group with fewer, as Eq. (9) is printed; boosting
+        its false positives works against parity.
 
     Examples
     --------
@@ -156,15 +171,16 @@ class StatisticalParity(FairnessNotion):
     name = "statistical_parity"
 
     def __init__(self, boost: str = "positives") -> None:
-        if boost not in ("positives", "misclassified"):
-            raise ValueError(f"boost must be 'positives' or 'misclassified', got {boost!r}")
+        if boost not in ("positives", "both", "misclassified"):
+            raise ValueError(f"boost must be 'positives', 'both' or 'misclassified', got {boost!r}")
         self.boost = boost
 
     @property
     def gaps(self) -> tuple[Gap, ...]:  # type: ignore[override]
         """The selection rate, higher being better."""
-        boosts = (POSITIVE,) if self.boost == "positives" else (NEGATIVE, POSITIVE)
-        return (Gap("sp", selection_rate, boosts, high_is_good=True),)
+        boosts = (NEGATIVE, POSITIVE) if self.boost == "misclassified" else (POSITIVE,)
+        ahead = (NEGATIVE,) if self.boost == "both" else ()
+        return (Gap("sp", selection_rate, boosts, high_is_good=True, boosts_ahead=ahead),)
 
 
 class EqualOpportunity(FairnessNotion):
@@ -180,7 +196,7 @@ class EqualOpportunity(FairnessNotion):
     """
 
     name = "equal_opportunity"
-    gaps = (Gap("fnr", false_negative_rate, (POSITIVE,)),)
+    gaps = (Gap("fnr", false_negative_rate, (POSITIVE,), of=(POSITIVE,)),)
 
 
 class PredictiveEquality(FairnessNotion):
@@ -196,7 +212,7 @@ class PredictiveEquality(FairnessNotion):
     """
 
     name = "predictive_equality"
-    gaps = (Gap("fpr", false_positive_rate, (NEGATIVE,)),)
+    gaps = (Gap("fpr", false_positive_rate, (NEGATIVE,), of=(NEGATIVE,)),)
 
 
 class DisparateMistreatment(FairnessNotion):

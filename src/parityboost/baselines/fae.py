@@ -183,7 +183,7 @@ class FAEClassifier(Boundaries):
                 learner.start(starting_weights(learner.train, None))
                 boosted = boost(learner, settings)
             ensemble = learner.ensemble([r.hypothesis for r in boosted.rounds], boosted.alphas)
-            tables = ensemble.tables(boosted.theta)
+            tables = ensemble.tables(boosted.choice.theta)
             return tables, _votes(codes, tables)
 
         # The kernels release the GIL: threads share the data and need no copies.

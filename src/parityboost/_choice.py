@@ -1,0 +1,176 @@
+"""The choice of θ and the threshold: the paper's objective, and what may not be given up for it.
+
+Every round offers *options*: thresholds with their ``counts[group, y_true, y_pred]`` on the rows that are chosen on. At
+the end one option of each round is taken, and one round. What is best depends on all rounds together, because ``keep``
+refers to the lowest balanced error of the whole run, so a round keeps all options that may still win.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._rates import balanced_error_rate, error_rate, spread
+from ._settings import Settings
+from ._thresholds import SAME_OBJECTIVE, Candidates, best_group_thresholds, best_of, first_minimum, undominated
+from .notions import FairnessNotion
+
+Floats = NDArray[np.float64]
+
+# A rate of so many instances counts half, the rate of everyone the other half, when `keep` is used: benchmarks/keep.py.
+HALF_BELIEVED = 20.0
+# What is not allowed is worse than anything allowed, and a violation above the limit worse than any balanced error.
+NOT_ALLOWED, ABOVE_LIMIT = 1e6, 1e3
+
+
+class Measures(NamedTuple):
+    """What options are compared by."""
+
+    ber: Floats
+    violation: Floats  # as it is
+    objective: Floats  # Eq. (16); of several groups' shrunk rates if `keep` is used
+
+    def cost(self, settings: Settings, allowed: float) -> Floats:
+        """What the choice minimises among options with a balanced error up to ``allowed``."""
+        if settings.max_violation is None:
+            cost = self.objective
+        else:
+            reached = self.violation <= settings.max_violation + SAME_OBJECTIVE
+            cost = np.where(reached, self.ber, ABOVE_LIMIT + self.violation)
+        return np.where(self.ber <= allowed + SAME_OBJECTIVE, cost, NOT_ALLOWED + self.ber)
+
+
+class Options(NamedTuple):
+    """Thresholds of one round, in the order in which equals are preferred."""
+
+    thresholds: Floats  # [option], or [option, group] if each group has its own
+    counts: Floats  # [option, group, y_true, y_pred]
+    measures: Measures
+
+
+class Choice(NamedTuple):
+    """One option of each round, and the round that is used."""
+
+    theta: int
+    thresholds: Floats  # of each round; one column per group if each has its own
+    counts: Floats  # of each round
+    measures: Measures  # of each round
+    lowest_ber: float  # of all options of all rounds
+
+    @property
+    def chosen(self) -> Floats:
+        """``counts[group, y_true, y_pred]`` of what was chosen."""
+        counts: Floats = self.counts[self.theta - 1]
+        return counts
+
+
+def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
+    """The measures of ``counts[option, …]``, in which one row counts ``1 / unit``."""
+    ber, violation = balanced_error_rate(counts), settings.notion.violation(counts)
+    judged = violation if settings.keep == 0 else shrunk_violation(settings.notion, counts * unit)
+    return Measures(ber, violation, settings.c * ber + (1.0 - settings.c) * error_rate(counts) + judged)
+
+
+def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
+    """The violation if a rate of few instances is believed only in part.
+
+    The largest of many noisy differences is mostly noise. So each group's rate is drawn towards the rate of everyone,
+    the more so the fewer instances it is a share of: by one half if there are ``HALF_BELIEVED`` of them.
+    """
+    if type(notion).violation is not FairnessNotion.violation:  # a notion with a violation of its own
+        return notion.violation(counts)
+    total = np.zeros(counts.shape[:-3])
+    for gap in notion.gaps:
+        size = counts[..., list(gap.of), :].sum(axis=(-2, -1))
+        common = gap.rate(counts.sum(axis=-3))[..., None]
+        total = total + spread(common + size / (size + HALF_BELIEVED) * (gap.rate(counts) - common))
+    return total
+
+
+def options_among(found: Candidates, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
+    """The options that may be the best, whatever the other rounds have to offer.
+
+    ``lowest_ber`` is that of the rounds before, which bounds the search for thresholds per group.
+    """
+    parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
+    measures = Measures(*map(np.concatenate, zip(*parts, strict=True)))
+    order = found.preference()
+    at = [best_of(found, measures.objective)]
+    if not settings.is_papers:
+        other = measures.objective if settings.max_violation is None else measures.violation
+        at = order[undominated(measures.ber[order], other[order])].tolist()
+    common = Options(found.thresholds[at], found.counts(at), Measures(*(part[at] for part in measures)))
+    if settings.threshold != "per_group":
+        return common
+    allowed = allowed_ber(settings, min(lowest_ber, float(np.nanmin(measures.ber))))
+
+    def cost(counts: Floats) -> Floats:
+        return measure(counts, settings, unit).cost(settings, allowed)
+
+    counts, thresholds = best_group_thresholds(found, best_of(found, measures.cost(settings, allowed)), cost)
+    own = Options(thresholds[None], counts[None], measure(counts[None], settings, unit))
+    if settings.is_papers:
+        return own
+    same = np.repeat(common.thresholds[:, None], len(found.totals), axis=1)
+    together = (np.concatenate(pair) for pair in zip(own.measures, common.measures, strict=True))
+    return Options(
+        np.concatenate([own.thresholds, same]), np.concatenate([own.counts, common.counts]), Measures(*together)
+    )
+
+
+def allowed_ber(settings: Settings, lowest: float) -> float:
+    """The highest balanced error that keeps the share ``keep`` of the lowest one's lead over chance."""
+    if settings.keep == 0:
+        return np.inf
+    return max(0.5 - settings.keep * (0.5 - lowest), lowest)
+
+
+class Rounds:
+    """The options of all rounds so far, and the choice among them.
+
+    ``unit`` is the number of rows that a weight of one stands for.
+    """
+
+    def __init__(self, settings: Settings, unit: float = 1.0) -> None:
+        self._settings = settings
+        self._unit = unit
+        self._options: list[Options] = []
+        self._counts: list[Floats] = []  # at the one threshold that is given: measured all at once
+        self._lowest_ber = np.inf
+
+    def add_counts(self, counts: Floats) -> None:
+        """A round with the counts at the threshold that is given."""
+        self._counts.append(counts)
+
+    def add_candidates(self, found: Candidates) -> None:
+        """A round with thresholds to choose from."""
+        options = options_among(found, self._settings, self._unit, self._lowest_ber)
+        self._lowest_ber = float(np.fmin(self._lowest_ber, np.fmin.reduce(options.measures.ber)))
+        self._options.append(options)
+
+    def choose(self) -> Choice:
+        """One option per round, and the round: the first of the best."""
+        settings = self._settings
+        if self._counts:
+            counts = np.array(self._counts)
+            thresholds = np.full(len(counts), settings.threshold, dtype=np.float64)
+            measures, starts = measure(counts, settings, self._unit), np.arange(len(counts))
+        else:
+            counts = np.concatenate([o.counts for o in self._options])
+            thresholds = np.concatenate([o.thresholds for o in self._options])
+            measures = Measures(*map(np.concatenate, zip(*(o.measures for o in self._options), strict=True)))
+            starts = np.cumsum([0, *(len(o.thresholds) for o in self._options[:-1])])
+        lowest = float(np.fmin.reduce(measures.ber))
+        cost = measures.cost(settings, allowed_ber(settings, lowest))
+        at: NDArray[np.intp] = starts
+        if len(cost) > len(starts):
+            at = starts + np.array([first_minimum(part) for part in np.split(cost, starts[1:])])
+        theta = first_minimum(cost[at]) + 1 if settings.choose_theta else len(at)
+        return Choice(theta, thresholds[at], counts[at], Measures(*(part[at] for part in measures)), lowest)
+
+
+def is_constant(counts: Floats) -> bool:
+    """Whether everyone gets the same prediction."""
+    return bool((counts.sum(axis=(-3, -2)) == 0).any())
