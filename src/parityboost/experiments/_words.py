@@ -50,12 +50,15 @@ What the authors' setting explains:
 
 - **The collapse without cumulation.** The scripts choose the rounds of NoCumul by the fairness of its last learner,
   which says little about the ensemble. Chosen by the ensemble's, as the text has it, NoCumul is not far behind AdaFair.
-- **AdaFair's lead on Adult and Bank.** It takes 500 rounds of the discrete update and the guarded cost, which lets the
-  non-protected group make more false positives. The competitors of Figure 3 are older runs on fewer attributes.
+- **AdaFair's lead on Adult.** It takes the guarded cost, which lets the non-protected group make more false positives,
+  the eleven attributes, and the older AdaBoost that Figure 3 shows.
 - **SMOTEBoost as the most unfair.** Plain SMOTE between 0/1 columns makes synthetic people that a stump can tell from
   real ones.
-- **The effect of c.** With our defaults it is larger, because for c = 0 θ is often among the first rounds; the scripts'
-  rule that the first round never wins, and θ on the training data, bring it to the paper's size.
+- **The effect of c.** With our defaults it is larger, because for c = 0 θ is often among the first rounds. The discrete
+  update, 500 rounds and θ on the training data bring it to the paper's size.
+
+Two parts of the scripts cost claims rather than give them: the first round that neither pays nor wins, and N = 500 for
+SMOTEBoost on Bank. The figures may have been made with other versions.
 
 What it does not explain: SDB and FAE do better here than in the paper; on KDD census the discrete update is not as far
 ahead of the others as the paper's AdaFair, while the confidence-rated one of our defaults is; Zafar et al. train on KDD
