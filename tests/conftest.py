@@ -46,3 +46,8 @@ def best_option(found, notion, c, threshold="auto"):
 
     options = options_among(found, Settings(get_notion(notion), c=c, threshold=threshold), 1.0)
     return options.counts[0], options.thresholds[0]
+
+
+def pytest_configure(config):
+    # Warnings are errors, but for what fit says about models of a few random rows; test_useless.py is about that.
+    config.addinivalue_line("filterwarnings", "ignore::parityboost.FitWarning")

@@ -536,6 +536,17 @@ def test_reports_are_written_for_a_model_and_for_an_audit(folder):
     assert report["audit"] == expected.to_dict()
 
 
+def test_train_passes_on_how_to_choose_and_says_what_fit_says(folder, tmp_path):
+    options = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--drop", "id", "--rounds", 30]
+    limits = ["--threshold", "auto", "--max-violation", 0.01, "--keep", 0.9]
+    result = run("train", folder / "train.csv", *options, *limits, "--model", tmp_path / "m.json")
+    assert result.exit_code == 0, result.output
+    model = parityboost.load(tmp_path / "m.json")
+    assert (model.max_violation, model.keep) == (0.01, 0.9)
+    assert model.warnings_
+    assert all(f"Warning: {message}" in result.output for message in model.warnings_)
+
+
 def test_a_model_of_hardly_any_round_and_a_column_of_too_many_categories_are_told(tmp_path):
     rng = np.random.default_rng(0)
     n = 600

@@ -78,6 +78,7 @@ def run_python(block: Block, page: Path, namespace: dict[str, object]) -> str:
     """What the block prints."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("ignore", parityboost.FitWarning)  # pages that are about them print warnings_
         if block.needs:  # what other packages warn about is theirs to mend
             warnings.simplefilter("ignore")
         exec(compile(block.body, page.name, "exec"), namespace)

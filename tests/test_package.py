@@ -81,12 +81,13 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a module's imports stand to its left.
 LAYERS = [
-    {"_atomic", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads"},
+    {"_atomic", "_codes", "_intervals", "_progress", "_rates", "_sources", "_strict_json", "_threads", "_warnings"},
     {"_json_values", "_kernels", "_model_file", "notions"},
     {"_binning", "_inputs", "_settings"},
     {"_bundles", "_ensemble", "_samples", "_shapes", "_thresholds", "_weights"},
     {"_choice", "_frontier", "_groups", "_learners", "_onnx", "metrics"},
     {"_boosting", "_model_json"},
+    {"_advice"},
     {"_control", "_portable", "_prediction"},
     {"estimators"},
     {"baselines", "datasets", "explain"},

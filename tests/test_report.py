@@ -503,3 +503,17 @@ def test_html_without_plotly_says_what_to_install(people, monkeypatch):
     with pytest.raises(ImportError, match=re.escape("pip install 'parityboost[report]'")):
         report.to_html(built)
     assert report.to_json(built)
+
+
+def test_a_model_that_tells_nobody_apart_is_the_headline():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(25), 100)
+    X = pd.DataFrame({f"x{j}": rng.normal(size=2500) for j in range(3)})
+    y = np.where(X["x0"] + rng.normal(size=2500) > 2, "Pass", "Fail")
+    model = AdaFairClassifier(n_estimators=20, random_state=0).fit(X, y, sensitive_features=group)
+    model.set_theta(1).set_threshold(100.0)
+    page = report.build(model, X, y, sensitive_features=group)
+    assert page["summary"]["sentences"][0].startswith("The model predicts “Fail” for everyone.")
+    assert page["model"]["warnings"] == model.warnings_
+    html = report.to_html(page)
+    assert all(word in html for word in ("What was noticed in training", "25 groups: the largest difference"))

@@ -7,7 +7,7 @@ refers to the lowest balanced error of the whole run, so a round keeps all optio
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,12 @@ class Measures(NamedTuple):
 
     ber: Floats
     violation: Floats  # as it is
-    objective: Floats  # Eq. (16); of several groups' shrunk rates if `keep` is used
+    judged: Floats  # the violation of shrunk rates if `keep` is used
+    objective: Floats  # Eq. (16) with the violation so judged
+
+    def at(self, places: Any) -> Measures:
+        """Of some options."""
+        return Measures(*(part[places] for part in self))
 
     def cost(self, settings: Settings, allowed: float) -> Floats:
         """What the choice minimises among options with a balanced error up to ``allowed``."""
@@ -48,6 +53,7 @@ class Options(NamedTuple):
     thresholds: Floats  # [option], or [option, group] if each group has its own
     counts: Floats  # [option, group, y_true, y_pred]
     measures: Measures
+    plain: Measures  # of the threshold for all with the lowest balanced error
 
 
 class Choice(NamedTuple):
@@ -57,7 +63,7 @@ class Choice(NamedTuple):
     thresholds: Floats  # of each round; one column per group if each has its own
     counts: Floats  # of each round
     measures: Measures  # of each round
-    lowest_ber: float  # of all options of all rounds
+    plain: Measures  # of the threshold for all and the round with the lowest balanced error
 
     @property
     def chosen(self) -> Floats:
@@ -70,7 +76,7 @@ def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
     """The measures of ``counts[option, …]``, in which one row counts ``1 / unit``."""
     ber, violation = balanced_error_rate(counts), settings.notion.violation(counts)
     judged = violation if settings.keep == 0 else shrunk_violation(settings.notion, counts * unit)
-    return Measures(ber, violation, settings.c * ber + (1.0 - settings.c) * error_rate(counts) + judged)
+    return Measures(ber, violation, judged, settings.c * ber + (1.0 - settings.c) * error_rate(counts) + judged)
 
 
 def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
@@ -101,23 +107,23 @@ def options_among(found: Candidates, settings: Settings, unit: float, lowest_ber
     if not settings.is_papers:
         other = measures.objective if settings.max_violation is None else measures.violation
         at = order[undominated(measures.ber[order], other[order])].tolist()
-    common = Options(found.thresholds[at], found.counts(at), Measures(*(part[at] for part in measures)))
+    plain = measures.at(first_minimum(measures.ber))
+    common = Options(found.thresholds[at], found.counts(at), measures.at(at), plain)
     if settings.threshold != "per_group":
         return common
-    allowed = allowed_ber(settings, min(lowest_ber, float(np.nanmin(measures.ber))))
+    allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))
 
     def cost(counts: Floats) -> Floats:
         return measure(counts, settings, unit).cost(settings, allowed)
 
     counts, thresholds = best_group_thresholds(found, best_of(found, measures.cost(settings, allowed)), cost)
-    own = Options(thresholds[None], counts[None], measure(counts[None], settings, unit))
+    own = Options(thresholds[None], counts[None], measure(counts[None], settings, unit), plain)
     if settings.is_papers:
         return own
     same = np.repeat(common.thresholds[:, None], len(found.totals), axis=1)
     together = (np.concatenate(pair) for pair in zip(own.measures, common.measures, strict=True))
-    return Options(
-        np.concatenate([own.thresholds, same]), np.concatenate([own.counts, common.counts]), Measures(*together)
-    )
+    thresholds, counts = np.concatenate([own.thresholds, same]), np.concatenate([own.counts, common.counts])
+    return Options(thresholds, counts, Measures(*together), plain)
 
 
 def allowed_ber(settings: Settings, lowest: float) -> float:
@@ -138,7 +144,7 @@ class Rounds:
         self._unit = unit
         self._options: list[Options] = []
         self._counts: list[Floats] = []  # at the one threshold that is given: measured all at once
-        self._lowest_ber = np.inf
+        self._plain = Measures(*np.full(4, np.inf))
 
     def add_counts(self, counts: Floats) -> None:
         """A round with the counts at the threshold that is given."""
@@ -146,8 +152,9 @@ class Rounds:
 
     def add_candidates(self, found: Candidates) -> None:
         """A round with thresholds to choose from."""
-        options = options_among(found, self._settings, self._unit, self._lowest_ber)
-        self._lowest_ber = float(np.fmin(self._lowest_ber, np.fmin.reduce(options.measures.ber)))
+        options = options_among(found, self._settings, self._unit, float(self._plain.ber))
+        if options.plain.ber < self._plain.ber:
+            self._plain = options.plain
         self._options.append(options)
 
     def choose(self) -> Choice:
@@ -157,18 +164,18 @@ class Rounds:
             counts = np.array(self._counts)
             thresholds = np.full(len(counts), settings.threshold, dtype=np.float64)
             measures, starts = measure(counts, settings, self._unit), np.arange(len(counts))
+            self._plain = measures.at(first_minimum(measures.ber))
         else:
             counts = np.concatenate([o.counts for o in self._options])
             thresholds = np.concatenate([o.thresholds for o in self._options])
             measures = Measures(*map(np.concatenate, zip(*(o.measures for o in self._options), strict=True)))
             starts = np.cumsum([0, *(len(o.thresholds) for o in self._options[:-1])])
-        lowest = float(np.fmin.reduce(measures.ber))
-        cost = measures.cost(settings, allowed_ber(settings, lowest))
+        cost = measures.cost(settings, allowed_ber(settings, float(self._plain.ber)))
         at: NDArray[np.intp] = starts
         if len(cost) > len(starts):
             at = starts + np.array([first_minimum(part) for part in np.split(cost, starts[1:])])
         theta = first_minimum(cost[at]) + 1 if settings.choose_theta else len(at)
-        return Choice(theta, thresholds[at], counts[at], Measures(*(part[at] for part in measures)), lowest)
+        return Choice(theta, thresholds[at], counts[at], measures.at(at), self._plain)
 
 
 def is_constant(counts: Floats) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
+from warnings import warn
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from ._ensemble import on_fine_grid
 from ._frontier import Scored, frontier
 from ._groups import GroupSource
 from ._inputs import take_rows
+from ._warnings import FitWarning
 
 if TYPE_CHECKING:
     from ._settings import Settings
@@ -128,7 +130,13 @@ class Control:
         )
 
     def frontier(
-        self, X: Any = None, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        max_violation: float | None = None,
     ) -> pd.DataFrame:
         """The choices of θ and threshold that no other choice beats in both balanced error and unfairness.
 
@@ -139,6 +147,9 @@ class Control:
         ----------
         X, y, sensitive_features, sample_weight : optional
             Other data to measure on, as for ``fit``.
+        max_violation : float, optional
+            Only the choices with a violation up to this: the first of them has the lowest balanced error. If there is
+            none, the one with the lowest violation, with a warning.
 
         Returns
         -------
@@ -164,13 +175,15 @@ class Control:
         >>> adult = load_adult()
         >>> model = AdaFairClassifier(n_estimators=20, random_state=0)
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
-        >>> frontier = model.frontier()
-        >>> fair = frontier[frontier["violation"] < 0.1].iloc[0]  # the lowest balanced error with so little unfairness
+        >>> fair = model.frontier(max_violation=0.1).iloc[0]  # the lowest balanced error with so little unfairness
         >>> model = model.set_theta(fair.theta).set_threshold(fair.threshold)
         """
         check_is_fitted(self)
+        if max_violation is not None and not (_is_number(max_violation) and max_violation >= 0):
+            raise ValueError(f"max_violation must be a number of at least 0, got {max_violation!r}")
         if X is not None or y is not None:
-            return self._frontier_of(self._read_scored(X, y, sensitive_features, sample_weight))
+            found = self._frontier_of(self._read_scored(X, y, sensitive_features, sample_weight))
+            return _up_to(found, max_violation)
         if sensitive_features is not None or sample_weight is not None:
             raise ValueError("frontier was given groups or weights without data: pass X and y as well, or nothing")
         if self._frontier is None:
@@ -180,7 +193,7 @@ class Control:
                     "pass X, y and sensitive_features to frontier"
                 )
             self._frontier = self._frontier_of(self._scored)
-        return self._frontier.copy(deep=True)
+        return _up_to(self._frontier, max_violation).copy(deep=True)
 
     def _frontier_of(self, scored: Scored) -> pd.DataFrame:
         settings = self._fitted
@@ -200,6 +213,22 @@ class Control:
 
     def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
         raise NotImplementedError
+
+
+def _up_to(points: pd.DataFrame, max_violation: float | None) -> pd.DataFrame:
+    """The points of a frontier, sorted by falling violation, that are not above a limit."""
+    if max_violation is None:
+        return points
+    reached = points[points["violation"] <= max_violation]
+    if len(reached) == 0:
+        warn(
+            f"no choice of θ and threshold has a violation of at most {max_violation:g}: the closest has "
+            f"{points['violation'].iloc[-1]:.3f}",
+            FitWarning,
+            stacklevel=3,
+        )
+        reached = points.iloc[-1:]
+    return reached.reset_index(drop=True)
 
 
 def _is_number(value: Any) -> bool:

@@ -46,6 +46,12 @@ class Scored:
         sums = np.bincount(self.cell, weights=weight, minlength=2 * self.n_groups)
         return sums.astype(np.float64).reshape(2, self.n_groups).T
 
+    def counts(self, positive: NDArray[np.bool_]) -> Floats:
+        """``counts[group, y_true, y_pred]`` of predictions."""
+        weight = self.weight if len(self.weight) else None
+        sums = np.bincount(2 * self.cell.astype(np.intp) + positive, weights=weight, minlength=4 * self.n_groups)
+        return sums.astype(np.float64).reshape(2, self.n_groups, 2).transpose(1, 0, 2)
+
 
 def frontier(
     scored: Scored, notion: FairnessNotion, c: float, groups: list[Any], group_thresholds: Floats | None

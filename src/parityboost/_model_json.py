@@ -46,6 +46,7 @@ LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
 # A file beyond these is not read: they are far above any real model, and keep what a file can ask for small.
 MAX_BYTES, MAX_COMMAS = 1 << 25, 2_000_000
 MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 50_000, 50_000, 50_000, 50_000, 50_000
+MAX_WARNINGS = 100
 MAX_ALPHA, MAX_THRESHOLD, MAX_JOBS = 1e3, 1e300, 1024
 
 REQUIRED = (
@@ -148,6 +149,7 @@ def describe(model: Any) -> dict[str, Any]:
         "made_with": {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}},
         "parameters": {key: _encode_parameter(key, value) for key, value in model.get_params(deep=False).items()},
         **_describe_fitted_with(model),
+        **({"warnings": list(model.warnings_)} if model.warnings_ else {}),
         "classes": encode_array(model.classes_, "classes_"),
         "groups": [encode_value(group, "groups_") for group in model.groups_],
         "theta": int(model.theta_),
@@ -250,13 +252,14 @@ def rebuild(root: Node) -> Any:
         root.fail(f"an object with the field format={FORMAT!r}")
     if "version" in found and found["version"].integer(1, 2**31) > VERSION:
         found["version"].fail(f"a version up to {VERSION}: the file is from a newer parityboost, update to read it")
-    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with"])
+    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings"])
     for library in fields["made_with"].mapping().values():
         library.text()
 
     cls = find_class(fields["class"].one_of(CLASSES))
     model = _make_model(cls, fields["parameters"])
     _read_fitted_with(model, fields.get("fitted_with"))
+    model.warnings_ = [node.text() for node in fields["warnings"].items(MAX_WARNINGS)] if "warnings" in fields else []
     model.classes_ = decode_array(fields["classes"], 2, 2)
     model.groups_ = object_array(decode_distinct(fields["groups"], MAX_GROUPS, 1))
     for key, node in fields["fitted"].fields(cls._stored_values).items():

@@ -5,6 +5,7 @@ Reading a source copies nothing; asking it for rows copies those rows only.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,11 @@ def _read_source(name: str, values: Any) -> Source:
     return ObjectSource(name, values)
 
 
+def listed(names: list[str], most: int = 20) -> str:
+    """Names for a message, not all if there are very many."""
+    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
 def column_names(X: Table) -> list[str]:
     """Names to show in messages: the frame's, or x0, x1, …"""
     if isinstance(X, pd.DataFrame):
@@ -124,14 +130,14 @@ def column_names(X: Table) -> list[str]:
 
 def column_position(X: Table, column: Any, parameter: str) -> int:
     """Position of a column given by name or by position."""
-    if isinstance(X, pd.DataFrame) and column in X.columns:
+    if isinstance(X, pd.DataFrame) and isinstance(column, Hashable) and column in X.columns:
         found = [j for j, name in enumerate(X.columns) if name == column]
         if len(found) > 1:
             raise ValueError(f"{parameter}: {len(found)} columns of X are called {column!r}")
         return found[0]
     if isinstance(column, (int, np.integer)) and -X.shape[1] <= column < X.shape[1]:
         return int(column % X.shape[1])
-    raise ValueError(f"{parameter}: X has no column {column!r}; its columns are {', '.join(column_names(X))}")
+    raise ValueError(f"{parameter}: X has no column {column!r}; its columns are {listed(column_names(X))}")
 
 
 def find_categorical(X: Table, sources: list[Source], choice: Any) -> list[bool]:

@@ -91,6 +91,13 @@ def _make_app() -> "typer.Typer":
         rounds: Annotated[int, typer.Option(help="Largest number of boosting rounds.", min=1)] = 200,
         threshold: Annotated[str, typer.Option(help='A number, "auto" or "per_group".')] = "0",
         class_weight: Annotated[str | None, typer.Option(help='"balanced" or "balanced_groups".')] = None,
+        keep: Annotated[
+            float, typer.Option(help="Share of the balanced accuracy above one half to keep, 0.5 say.", min=0, max=1)
+        ] = 0.0,
+        max_violation: Annotated[
+            float | None,
+            typer.Option(help="Lowest balanced error with a difference up to this, not the objective.", min=0),
+        ] = None,
         drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out, such as identifiers.")] = None,
         exclude_sensitive: Annotated[
             bool, typer.Option("--exclude-sensitive", help="Train without the sensitive columns as features.")
@@ -115,6 +122,8 @@ def _make_app() -> "typer.Typer":
                 "n_estimators": rounds,
                 "threshold": threshold if threshold in ("auto", "per_group") else as_number("--threshold", threshold),
                 "class_weight": class_weight,
+                "keep": keep,
+                "max_violation": max_violation,
                 "random_state": seed,
                 "n_jobs": jobs,
             }

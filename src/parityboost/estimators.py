@@ -27,9 +27,11 @@ from ._progress import Progress
 from ._settings import Settings
 from ._sources import Source, column_names, find_categorical, read_sources
 from ._threads import Team
+from ._warnings import FitWarning
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 if TYPE_CHECKING:
+    from ._boosting import Boosted
     from ._learners import StumpLearner
     from ._samples import Sample
 
@@ -138,6 +140,8 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
         balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each group
         has its own). Where it is chosen on validation data, the training measures are at threshold 0.
+    warnings_ : list of str
+        What ``fit`` warned of: a model that may be of no use, and what helps.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Each feature's share of the weights α of the θ learners.
     n_features_in_, feature_names_in_ :
@@ -282,7 +286,6 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows, cell, weights = self._read_rows(X, y, sensitive_features, sample_weight)
-        unit = 1.0
         labels = [_inputs.shown(label) for label in self.classes_]
         class_weight = _weights.read_class_weight(self.class_weight, self.classes_)
         n_groups = len(self.groups_)
@@ -292,16 +295,14 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
                 'the column into bands, or use threshold="auto", one threshold for all'
             )
 
+        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(validation[0]))
+        unit = _weights.rows_per_weight(*given)
         train_at: Any = slice(None)
         scored_at: Any = None
         X_scored: Any = X
         if validation is not None:
             X_scored, scored_rows, scored_cell, scored_weights = self._read_validation(validation)
-            if settings.keep:
-                unit = _weights.rows_per_weight((*validation, None, None)[3], len(X_scored))
-        elif settings.keep:
-            unit = _weights.rows_per_weight(sample_weight, len(X))
-        if validation is None and self.validation_fraction is not None:
+        elif self.validation_fraction is not None:
             train_at, scored_at = _inputs.stratified_split(cell, self.validation_fraction, rng)
             if not len(scored_at):
                 warn(
@@ -380,7 +381,21 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             column_names(X) if self.estimator is None else None,
             learner.scored is not learner.train,
         )
+        self._speak(boosted, settings, unit, labels, column_names(X) if self.estimator is None else None)
         return self
+
+    def _speak(
+        self, boosted: Boosted, settings: Settings, unit: float, labels: list[str], columns: list[str] | None
+    ) -> None:
+        """Warn of a model that may be of no use, and keep the words."""
+        from ._advice import Fitted
+
+        self.warnings_: list[str] = []
+        if self._scored is not None:
+            names = _inputs.group_names(self.groups_)
+            self.warnings_ = Fitted(boosted, settings, self._scored, unit, names, labels, columns).messages()
+        for message in self.warnings_:
+            warn(message, FitWarning, stacklevel=4)
 
     def _stump_learner(
         self,

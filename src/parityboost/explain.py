@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._binning import Codes, Column
+from ._choice import Measures, allowed_ber
 from ._codes import N_CODES
 from ._inputs import group_name, read_groups
 from ._shapes import ShapeFunction, read_shape
@@ -303,9 +304,9 @@ def compare_gaps(
 def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = None) -> pd.DataFrame:
     """The θ that other values of the parameter ``c`` would have chosen; nothing is trained again.
 
-    ``c`` only decides which of the trained learners are used, so ``history_`` has all that is needed. Two exceptions:
-    rounds that early stopping (``n_iter_no_change``) left out are not considered, and the thresholds that
-    ``threshold="auto"`` chose are those of the model's own ``c``.
+    ``c`` only decides which of the trained learners are used, so ``history_`` has all that is needed. Exceptions:
+    rounds that early stopping (``n_iter_no_change``) left out are not considered, the thresholds that
+    ``threshold="auto"`` chose are those of the model's own ``c``, and with ``keep`` the rates are taken as they are.
 
     Parameters
     ----------
@@ -342,7 +343,11 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     er, ber, violation = (
         model.history_[f"{scored_on(model)}_{name}"].to_numpy() for name in ("er", "ber", "violation")
     )
-    best = np.array([first_minimum(c * ber + (1.0 - c) * er + violation) for c in chosen], dtype=np.intp)
+    settings = model._fitted
+    allowed = allowed_ber(settings, float(np.nanmin(ber)))
+    objectives = (c * ber + (1.0 - c) * er + violation for c in chosen)
+    costs = (Measures(ber, violation, violation, objective).cost(settings, allowed) for objective in objectives)
+    best = np.array([first_minimum(cost) for cost in costs], dtype=np.intp)
     return pd.DataFrame(
         {"c": chosen, "theta": best + 1, "er": er[best], "ber": ber[best], "violation": violation[best]}
     )

@@ -68,8 +68,6 @@ def train(
     model.classes_ = _labels(*find_classes(file[target], positive))
     model.save(model_path)
     lines = [f"{len(X):,} rows, {X.shape[1]} columns: θ = {model.theta_} of {model.n_estimators_} rounds."]
-    if model.theta_ <= 2 < model.n_estimators_:
-        lines.append("So few rounds are hardly a model: the fairest ensemble was a first guess. Try --threshold auto.")
     if share:
         labels = model.classes_[y_new.to_numpy()]
         extra = {"sensitive_features": s_new} if needs_groups(model) else {}

@@ -225,6 +225,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
         "class": type(model).__name__,
         "learner": None if isinstance(model._ensemble, StumpEnsemble) else type(model.estimators_[0]).__name__,
         "notion": model._fitted.notion.name,
+        "warnings": list(model.warnings_),
         "parameters": parameters,
         "theta": model.theta_,
         "n_estimators": model.n_estimators_,

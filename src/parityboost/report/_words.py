@@ -57,7 +57,7 @@ def _sentences(report: Row) -> list[str]:
     data, audit = report["data"], report["audit"]
     overall = {row["measure"]: row for row in audit["overall"]}
     accuracy, level = overall["accuracy"], _level(report)
-    sentences = [*_about_model(report)]
+    sentences = [*_degenerate(report), *_about_model(report)]
     checked = f"{data['n']:,} predictions were checked."
     if report["model"]:
         checked = f"It was checked on {data['n']:,} rows that it should not have seen in training."
@@ -78,6 +78,18 @@ def _sentences(report: Row) -> list[str]:
         )
     sentences += _changes(report)
     return sentences
+
+
+def _degenerate(report: Row) -> list[str]:
+    """The headline if everyone gets the same prediction: nothing else on the page matters then."""
+    data = report["data"]
+    rate = next(row["value"] for row in report["audit"]["overall"] if row["measure"] == "selection_rate")
+    if rate not in (0.0, 1.0):
+        return []
+    other = data["negative_label"] if data.get("negative_label") is not None else f"not {data['positive_label']}"
+    label = data["positive_label"] if rate else other
+    who = "The model predicts" if report["model"] else "The predictions are"
+    return [f"{who} “{label}” for everyone. Groups are treated alike because nobody is told apart: it is of no use."]
 
 
 def _about_model(report: Row) -> list[str]:
