@@ -67,7 +67,7 @@ PARTS = [
     changed("θ on a third of the training data", {"validation_fraction": 0.33}),
     changed("no guard", without("guard"), BOTH),
     changed("costs in round 1, which may win", without("first round"), BOTH),
-    changed("NoCumul's θ by the ensemble's F.M.", without("learner's theta")),
+    changed("NoCumul's θ by the whole ensemble", without("learner's theta")),
     changed("confidence-rated update", {"update": "confidence"}, BOTH),
     changed("Figure 4: costs from training data", {"costs_from": "training"}, ("rounds",)),
     Fourteen("Adult with 14 attributes", AUTHORS.title, AUTHORS.says, {"compas": "zafar"}, AUTHORS.recipe, 200),

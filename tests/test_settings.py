@@ -273,7 +273,7 @@ def test_a_reason_says_which_part_was_tested_or_that_it_is_open():
     parts = (Part("T = 200", "lost"), Part("no guard", "lost"))
     assert reason(where, says, only, parts) == "The authors' setting gives it; lost again with T = 200, or no guard."
     regained = reason(where, says, dict.fromkeys(SETTINGS, differs), (Part("SMOTE-NC", "gained"),))
-    assert regained == "The authors' setting gives it but for one part: regained with SMOTE-NC."
+    assert regained == "Holds in the authors' setting with one change: SMOTE-NC."
     assert reason("5.5 Adult census", "θ of 500", dict.fromkeys(SETTINGS, differs)).startswith("One random split")
     assert reason(where, says, {"ours": differs}) == ""  # nothing is known without the authors' setting
 

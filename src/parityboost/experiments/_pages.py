@@ -236,7 +236,7 @@ def parts_table(parts: pd.DataFrame) -> pd.DataFrame:
         changes = found["change"].value_counts()
         rows.append(
             {
-                "put back to the text's": part,
+                "the authors' setting, but with": part,
                 "claims that hold": int(found["holds"].iloc[0]),
                 "lost": int(changes.get("lost", 0)),
                 "gained": int(changes.get("gained", 0)),

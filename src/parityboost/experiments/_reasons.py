@@ -117,7 +117,8 @@ def reason(where: str, says: str, verdicts: Mapping[str, str], parts: tuple[Part
     if verdicts["authors"] == HOLDS:
         return "The authors' setting gives it" + (f"; lost again with {_listed(lost)}." if lost else ".")
     if gained:
-        return f"The authors' setting gives it but for one part: regained with {_listed(gained)}."
+        found = f"Holds in the authors' setting with one change: {_listed(gained)}."
+        return found if "pen." in written else f"{found} {written}".strip()  # no longer open
     return written or OPEN
 
 

@@ -41,8 +41,9 @@ what the authors' logs of 2019 have, where they have it: the competitors of sect
 not."""
 
 ABOUT_PARTS = """\
-`benchmarks/differences.py` puts one part of the authors' setting at a time back to what the text says and counts again,
-by bare means and of the claims that were counted first. The claims' own lines say which parts they need."""
+`benchmarks/differences.py` changes one part of the authors' setting at a time, to what the text or our defaults have,
+and counts again: by bare means, and of the claims that were counted first. The claims' own lines say which parts they
+need."""
 
 AGREEMENT: tuple[str, ...] = (
     """\
