@@ -11,7 +11,7 @@ import numpy as np
 
 TIE = 1e-12  # scores, objectives and leaf weights this close are equal; the first candidate wins
 PERFECT = 1e-10
-HALF_BELIEVED = 20
+HALF_BELIEVED = 5
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
@@ -62,7 +62,7 @@ def costs(notion, epsilon, y, group, predicted, w, n_groups):
 
 
 def violation(notion, y, group, predicted, w, n_groups, shrunk=False):
-    """F.M. in Eq. (16); if shrunk, a rate of 20 instances counts half, and the rate of everyone the other half."""
+    """F.M. in Eq. (16); if shrunk, a rate of 5 instances counts half, and the rate of everyone the other half."""
     total = 0.0
     for rate in {rate: None for rate, _, _ in NOTIONS[notion]}:  # each rate once
         r = rates_per_group(rate, y, group, predicted, w, n_groups)
@@ -289,10 +289,17 @@ def candidate_thresholds(margin):
     return sorted(candidates, key=lambda t: (abs(t), t))
 
 
+def thresholds_to_try(threshold, margin, n_groups):
+    """The given one, every candidate, or every combination of candidates, one per group."""
+    if threshold == "per_group":
+        return list(product(candidate_thresholds(margin), repeat=n_groups))
+    return candidate_thresholds(margin) if threshold == "auto" else [threshold]
+
+
 def best_group_thresholds(margin, y, group, w, notion, c, n_groups):
     """The lowest objective of all combinations of candidate thresholds, one per group, and the first that has it."""
     best, best_thresholds = np.inf, None
-    for thresholds in product(candidate_thresholds(margin), repeat=n_groups):
+    for thresholds in thresholds_to_try("per_group", margin, n_groups):
         predicted = (margin > np.array(thresholds)[group]).astype(int)
         value = objective(notion, c, y, group, predicted, w, n_groups)
         if value < best - TIE:
@@ -373,8 +380,8 @@ def fit(
             scored = (margin_v, y_v, group_v, w_v)
         m_s, y_s, group_s, w_s = scored
         options = []
-        for t in candidate_thresholds(m_s) if threshold == "auto" else [threshold]:
-            predicted = (m_s > t).astype(int)
+        for t in thresholds_to_try(threshold, m_s, n_groups):
+            predicted = (m_s > (np.array(t)[group_s] if threshold == "per_group" else t)).astype(int)
             given = (y_s, group_s, predicted, w_s, n_groups)
             ber, fm = balanced_error(y_s, predicted, w_s), violation(notion, *given)
             judged = objective(notion, c, *given, shrunk=keep > 0)

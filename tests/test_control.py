@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -175,6 +175,7 @@ def brute_force_frontier(model, X, y, group, weights, notion):
 def test_the_frontier_is_the_pareto_set_of_all_rounds_and_thresholds(seed, notion, weighted, threshold):
     X, y, group = make_people(60, seed % 1000)
     new_X, new_y, new_group = make_people(40, seed % 1000 + 1)
+    assume(len({*zip(new_y, new_group, strict=True)}) == 4)
     weights = np.random.default_rng(seed).integers(1, 4, 40) / 2 if weighted else None
     model = AdaFairClassifier(notion, n_estimators=4, c=0.4, update="discrete", threshold=threshold)
     model.fit(X, y, sensitive_features=group, validation=(new_X, new_y, new_group, weights))
@@ -492,20 +493,6 @@ def test_arrays_and_any_classifier_have_thresholds_per_group(people):
             n_estimators=5, threshold="per_group", sensitive_feature=-1, estimator=estimator, random_state=0
         ).fit(numbers, y)
         np.testing.assert_array_equal(model.decision_function(numbers), explicit(model, numbers, numbers[:, -1]))
-
-
-def test_thresholds_per_group_do_not_depend_on_the_number_of_threads():
-    X, y, group = make_people(30_000)
-    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    one, two = (
-        AdaFairClassifier(n_estimators=4, threshold="per_group", random_state=0, n_jobs=n).fit(
-            X, y, sensitive_features=group, sample_weight=weights
-        )
-        for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one.threshold_, two.threshold_)
-    assert one.history_.equals(two.history_)
-    pd.testing.assert_frame_equal(one.frontier(), two.frontier())
 
 
 def test_rows_without_weight_have_no_threshold(people):

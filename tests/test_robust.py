@@ -45,6 +45,19 @@ def test_a_column_of_few_common_and_many_rare_values_keeps_its_bins(weighted):
     assert len(set(codes.tolist())) == 10
 
 
+@pytest.mark.parametrize("n_rare", [400, 100_000])
+def test_a_zero_inflated_column_keeps_its_bins(n_rare):
+    """Few of the values that are not zero are in the part of the rows that bins are learnt from, or many."""
+    rng = np.random.default_rng(0)
+    values = np.zeros(2 * MAX_ROWS_FOR_EDGES)
+    values[rng.choice(len(values), n_rare, replace=False)] = rng.uniform(1, 2, n_rare)
+    column = NumericColumn.fit(NumberSource("x", values), slice(None), None, 255)
+    codes = column.encode(NumberSource("x", np.array([-1.0, 0.0, 1.0, 1.25, 1.5, 1.75, 2.0])), slice(None)).tolist()
+    assert codes[0] == codes[1]
+    assert len(set(codes[1:])) == 6
+    assert column.n_bins > 100
+
+
 @pytest.mark.slow
 def test_a_zero_inflated_column_still_predicts_above_the_rows_that_bins_are_learnt_from():
     n_rows = 1_000_000

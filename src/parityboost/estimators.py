@@ -26,7 +26,7 @@ from ._prediction import Prediction
 from ._progress import Progress
 from ._settings import Settings
 from ._sources import Source, column_names, find_categorical, read_sources
-from ._threads import Team
+from ._threads import MAX_THREADS, Team
 from ._warnings import FitWarning
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
@@ -196,7 +196,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         "keep": [Interval(Real, 0, 1, closed="both")],
         "max_violation": [Interval(Real, 0, None, closed="left"), None],
         "sensitive_feature": [str, Integral, list, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -289,14 +289,13 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         labels = [_inputs.shown(label) for label in self.classes_]
         class_weight = _weights.read_class_weight(self.class_weight, self.classes_)
         n_groups = len(self.groups_)
+        self._warn_if_too_large(settings.notion, settings.threshold)
         if settings.threshold == "per_group" and n_groups > MAX_GROUP_THRESHOLDS:
             raise ValueError(
                 f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {n_groups}: merge groups, cut '
                 'the column into bands, or use threshold="auto", one threshold for all'
             )
 
-        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(validation[0]))
-        unit = _weights.rows_per_weight(*given)
         train_at: Any = slice(None)
         scored_at: Any = None
         X_scored: Any = X
@@ -312,6 +311,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
                     stacklevel=3,
                 )
                 train_at, scored_at = slice(None), None
+
+        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(X_scored))
+        unit = _weights.rows_per_weight(*given)
 
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
             train_weights = None if weights is None else weights[train_at]

@@ -60,10 +60,11 @@ def run_reproduction(
 
     from ..experiments import FIGURES, SETTINGS, Store, perform
     from ..experiments._execute import TABLE_1, load
-    from ..experiments._pages import count_claims
+    from ..experiments._pages import TITLE, count_claims
     from ..experiments._scope import Scope, widened
     from ..experiments._write import write_all
 
+    check_folder(out, TITLE)
     all_numbers = [figure.number for figure in FIGURES]
     check_names([str(n) for n in numbers or []], [str(n) for n in all_numbers], "figure")
     datasets = check_names(names or list(TABLE_1), TABLE_1, "dataset")
@@ -99,6 +100,18 @@ def run_reproduction(
     if failed:
         typer.echo(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
         raise typer.Exit(1)
+
+
+def check_folder(out: Path, title: str) -> None:
+    """The results go to a new folder or to that of an earlier reproduction, so that they replace nothing else."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, got the file {str(out)!r}")
+    readme = out / "README.md"
+    ours = (out / "runs").is_dir() or (readme.is_file() and readme.read_bytes().startswith(title.encode()))
+    if out.is_dir() and any(out.iterdir()) and not ours:
+        raise ValueError(
+            f"--out must be a new folder or that of an earlier reproduction, got {str(out)!r}, which holds other files"
+        )
 
 
 def _command_of(scope: Any, out: Path) -> str:

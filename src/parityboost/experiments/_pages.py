@@ -17,6 +17,7 @@ from ._settings import SETTINGS
 from ._words import ABOUT_PARTS, AGREEMENT, INTRODUCTION, RULES_OF_VERDICTS, WHAT_TO_SEE
 
 COLOURS = {HOLDS: "🟢", SAME_DIRECTION: "🟡", DIFFERS: "🔴", NOT_MEASURED: "⚪"}
+TITLE = "# The paper's evaluation, reproduced"  # by which a folder of results is known
 SHOWN = "authors"  # the setting whose panels the first page shows, if it is there
 SECTIONS = {
     "5.2": "St.Parity",
@@ -175,7 +176,7 @@ def index_page(
     seconds = float(hours["seconds"].sum()) if "seconds" in hours else 0.0
     counts = [first_count(claims, name) for name in settings]
     lines = [
-        "# The paper's evaluation, reproduced",
+        TITLE,
         "",
         INTRODUCTION,
         "",
