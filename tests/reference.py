@@ -320,6 +320,7 @@ def fit(
     c=1.0,
     epsilon=0.0,
     cumulative=True,
+    costs_from="training",
     update="confidence",
     learner_weight="error",
     class_weight=None,
@@ -351,8 +352,13 @@ def fit(
             break
 
         # line 5: costs, from H_{1:j} or from h_j alone
-        decided_by = margin + alpha * votes if cumulative else votes
-        u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups)
+        if costs_from == "validation":
+            votes_v = h.vote(columns_v)
+            decided_by = margin_v + alpha * votes_v if cumulative else votes_v
+            u = costs(notion, epsilon, y_v, group_v, (decided_by > 0).astype(int), w_v, n_groups)
+        else:
+            decided_by = margin + alpha * votes if cumulative else votes
+            u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups)
         C = np.where(wrong, 1 + u[group, y], 1.0)  # line 6
         if learner_weight == "cost":  # Eq. (22), and the termination condition, Eq. (23)
             alpha = half_log((C * D)[~wrong].sum(), (C * D)[wrong].sum())

@@ -18,6 +18,7 @@ OPTIONS = st.fixed_dictionaries(
         "c": st.sampled_from([0.0, 0.3, 1.0]),
         "epsilon": st.sampled_from([0.0, 0.05, 0.3]),
         "cumulative": st.booleans(),
+        "costs_from": st.sampled_from(["training", "validation"]),
         "update": st.sampled_from(["confidence", "discrete"]),
         "learner_weight": st.sampled_from(["error", "cost"]),
         "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
@@ -81,6 +82,8 @@ def group_labels(group):
 @given(problem=problems(), options=OPTIONS)
 def test_fast_fit_equals_the_plain_twin(problem, options):
     kinds, (columns, y, group, weights), validation = problem
+    if validation is None:
+        options = options | {"costs_from": "training"}
     categorical = [kind.startswith("category") for kind in kinds]
     name = "symmetric_parity" if options["notion"] is SYMMETRIC else options["notion"]
     twin = reference.fit(
@@ -128,6 +131,13 @@ def test_fast_fit_equals_the_plain_twin(problem, options):
         for label in labels:
             expected = [u[g, label] for u in twin.costs]
             np.testing.assert_allclose(model.history_[f"cost[{name}, {label}]"], expected, atol=1e-12)
+
+
+def test_costs_from_validation_data_need_validation_data():
+    X, y = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 1, 0]
+    model = AdaFairClassifier(costs_from="validation", validation_fraction=None)
+    with pytest.raises(ValueError, match=r'costs_from="validation" needs a validation set.*got None'):
+        model.fit(X, y, sensitive_features=["a", "a", "b", "b"])
 
 
 @settings(max_examples=60)

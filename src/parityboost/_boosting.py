@@ -67,6 +67,7 @@ def boost(
     weight of one on the scored rows stands for.
     """
     notion, train, scored = settings.notion, learner.train, learner.scored
+    watched = scored if settings.costs_from == "validation" else train
     offers = Rounds(settings, unit)
     threshold = 0.0 if isinstance(settings.threshold, str) else settings.threshold
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
@@ -81,7 +82,14 @@ def boost(
         column = h.column(scored=False)
         left, right_vote, left_vote = h.left, h.right_vote, h.left_vote
         train.advance(column, left, alpha * right_vote, alpha * left_vote, threshold, not settings.cumulative)
-        counts = train.ensemble_counts() if settings.cumulative else train.learner_counts()
+        given = 0.0  # of α to the rows that θ is chosen on
+        if watched is not train:
+            given = alpha
+            scored_column = h.column(scored=True)
+            watched.advance(
+                scored_column, left, alpha * right_vote, alpha * left_vote, threshold, not settings.cumulative
+            )
+        counts = watched.ensemble_counts() if settings.cumulative else watched.learner_counts()
         u = notion.costs(counts, settings.epsilon)
         if settings.learner_weight == "cost":
             # Eq. (22) needs C, which needs H_{1:j}, which needs α: the α so far was provisional.
@@ -92,8 +100,9 @@ def boost(
                 break
             train.advance(column, left, (final - alpha) * right_vote, (final - alpha) * left_vote, threshold)
             alpha = final
-        if scored is not train:
-            scored.advance(h.column(scored=True), left, alpha * right_vote, alpha * left_vote, threshold)
+        if scored is not train and given != alpha:
+            rest = alpha - given
+            scored.advance(h.column(scored=True), left, rest * right_vote, rest * left_vote, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
         growth = h.reweight(1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth

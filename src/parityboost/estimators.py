@@ -69,6 +69,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         Tolerance: differences between groups up to this cost nothing.
     cumulative : bool, default=True
         Take the costs from the partial ensemble, not from the last weak learner alone.
+    costs_from : {"training", "validation"}, default="training"
+        On which rows the groups are compared when the costs of a round are set. ``"validation"`` sees how unfair the
+        ensemble is on rows that the weak learners were not trained on; it needs a validation set.
     update : {"confidence", "discrete"}, default="confidence"
         How misclassified instances gain weight: by ``exp(2α·confidence of the leaf)``, or by ``exp(2α)`` as in
         AdaBoost.
@@ -180,6 +183,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         "c": [Interval(Real, 0, 1, closed="both")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "cumulative": ["boolean"],
+        "costs_from": [StrOptions({"training", "validation"})],
         "update": [StrOptions({"confidence", "discrete"})],
         "learner_weight": [StrOptions({"error", "cost"})],
         "class_weight": [StrOptions({"balanced", "balanced_groups"}), dict, None],
@@ -207,6 +211,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         c: float = 1.0,
         epsilon: float = 0.0,
         cumulative: bool = True,
+        costs_from: str = "training",
         update: str = "confidence",
         learner_weight: str = "error",
         class_weight: str | dict[Any, float] | None = None,
@@ -229,6 +234,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         self.c = c
         self.epsilon = epsilon
         self.cumulative = cumulative
+        self.costs_from = costs_from
         self.update = update
         self.learner_weight = learner_weight
         self.class_weight = class_weight
@@ -318,6 +324,11 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             elif scored_at is not None:
                 scored_weights = None if weights is None else weights[scored_at]
                 scored = Sample(cell[scored_at], n_groups, scored_weights, rows[scored_at], team)
+            elif settings.costs_from == "validation":
+                raise ValueError(
+                    'costs_from="validation" needs a validation set: pass validation=… to fit, or set '
+                    f"validation_fraction to a share between 0 and 1, got {self.validation_fraction!r}"
+                )
             else:
                 scored = train
             _inputs.check_groups(train.totals, self.groups_, labels, settings.notion, "training data")
@@ -411,6 +422,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             c=self.c,
             epsilon=self.epsilon,
             cumulative=self.cumulative,
+            costs_from=self.costs_from,
             update=self.update,
             learner_weight=self.learner_weight,
             threshold=self.threshold if isinstance(self.threshold, str) else on_fine_grid(float(self.threshold)),

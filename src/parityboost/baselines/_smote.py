@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import _kernels
 from .._binning import Binner, Codes, Floats
-from .._codes import X_BINNED_DTYPE
+from .._codes import MAX_BINS, X_BINNED_DTYPE
 from .._learners import StumpHypothesis, StumpLearner
 from .._samples import Sample
 from .._sources import NumberSource, Source
@@ -45,6 +45,8 @@ class Smote:
         How often each of these rows is to be chosen, relative to the others.
     k_neighbors : int
         Number of neighbours; all others if there are fewer.
+    plain : bool
+        SMOTE as first published: numbers only, distances between them as they are.
     """
 
     def __init__(
@@ -54,14 +56,19 @@ class Smote:
         rows: NDArray[Any],
         weights: Floats | None,
         k_neighbors: int,
+        plain: bool = False,
     ) -> None:
         self.binner = binner
+        self.plain = plain
         self.points = read_points(binner, sources, rows)
+        if plain:
+            _check_numbers(binner, self.points)
         self._share = None if weights is None else weights / weights.sum()
         search = NearestNeighbors(n_neighbors=min(k_neighbors, len(rows) - 1), algorithm="brute")
         with threadpool_limits(1):  # with more threads, neighbours at equal distance come in another order
             # Without an argument no point is its own neighbour.
-            self.neighbours = search.fit(self.points.matrix()).kneighbors(return_distance=False)
+            matrix = self.points.numbers if plain else self.points.matrix()
+            self.neighbours = search.fit(matrix).kneighbors(return_distance=False)
         self._majority = _majority(self.points.codes, self.neighbours)
 
     def draw(self, n_points: int, rng: np.random.RandomState) -> Synthetic:
@@ -76,6 +83,21 @@ class Smote:
         numbers = np.where(np.isnan(numbers), ours, numbers)
         return Synthetic(Points(numbers, self._majority[base]), base, neighbour)
 
+    def bin_with(self, points: Points, sources: list[Source], train: Sample, max_bins: int) -> None:
+        """Bins of the training rows and the synthetic ones together.
+
+        Between a 0 and a 1 of a category's column lie synthetic rows alone, and a tree that sees them splits there.
+        """
+        weights = None
+        if len(train.sample_weight):
+            weights = np.append(train.sample_weight, np.full(len(points.numbers), train.sample_weight.mean()))
+        columns: list[Any] = []
+        for source, drawn in zip(sources, points.numbers.T, strict=True):  # one at a time: there may be hundreds
+            values = np.append(source.floats(train.rows), drawn)  # type: ignore[attr-defined]
+            together: list[Source] = [NumberSource(source.name, values)]
+            columns += Binner.fit(together, slice(None), weights, max_bins, [False], train.team).columns
+        self.binner = Binner(tuple(columns))
+
     def encode(self, points: Points) -> Codes:
         """Codes as the weak learner wants them, one row of the result per column of X."""
         codes = np.empty((len(self.binner.columns), len(points.numbers)), dtype=X_BINNED_DTYPE)
@@ -88,6 +110,20 @@ class Smote:
                 codes[j] = column.encode(NumberSource(column.name, points.numbers[:, numeric]), slice(None))
                 numeric += 1
         return codes
+
+
+def _check_numbers(binner: Binner, points: Points) -> None:
+    """Plain SMOTE has no place for categories and missing values."""
+    for column, is_category in zip(binner.columns, binner.categorical, strict=True):
+        if is_category:
+            raise ValueError(
+                f'smote="plain" takes numbers only, but column {column.name!r} holds categories: replace it by a 0/1 '
+                'column for each of them, or use smote="nc"'
+            )
+    missing = np.isnan(points.numbers).any(axis=0)
+    if missing.any():
+        name = binner.columns[int(np.flatnonzero(missing)[0])].name
+        raise ValueError(f'smote="plain" takes no missing values, but column {name!r} has some: fill or drop them')
 
 
 def _majority(codes: Codes, neighbours: NDArray[np.intp]) -> Codes:
@@ -122,6 +158,8 @@ class SmoteLearner(StumpLearner):
         Whether they stay for the later rounds.
     rng : RandomState
         For the draws.
+    max_bins : int
+        Of a column, where the synthetic rows have a say in the bins.
     """
 
     def __init__(
@@ -140,15 +178,20 @@ class SmoteLearner(StumpLearner):
         n_rounds: int,
         keep: bool,
         rng: np.random.RandomState,
+        max_bins: int = MAX_BINS,
     ) -> None:
-        super().__init__(binner, sources, train, scored_sources, scored, criterion, team)
         n_points = n_synthetic * n_rounds
+        synthetic = smote.draw(n_points, rng).points
+        if smote.plain:
+            smote.bin_with(synthetic, sources, train, max_bins)
+            binner = smote.binner
+        super().__init__(binner, sources, train, scored_sources, scored, criterion, team)
         self._keep = keep
         self._n_synthetic = n_synthetic
         self._n_real = len(train)  # before equal rows were merged
         self._n_drawn = 0
         self.minority = minority
-        self.synthetic_codes = smote.encode(smote.draw(n_points, rng).points)
+        self.synthetic_codes = smote.encode(synthetic)
         self._synthetic_joint = self._bundles.join(self.synthetic_codes)
         # Relative to the class's scale, as those of the real rows.
         self.synthetic_weights = np.zeros(n_points)

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._settings import Settings
 from ..estimators import AdaFairClassifier
@@ -36,6 +36,10 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     stronger treatment. It is the one that gives the figures of the AdaFair paper; as published, a hundred instances
     among thousands change next to nothing.
 
+    With ``smote="plain"`` numbers are all there is, as in SMOTE's first form and in the AdaFair paper's experiments,
+    which had a 0/1 column for each category: distances are those of the columns as they are, every column of a
+    synthetic instance lies on the line, also between 0 and 1, and the stumps may split there.
+
     Parameters
     ----------
     n_estimators : int, default=200
@@ -47,6 +51,8 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         Number of neighbours to choose from; all other instances of the class if it has fewer.
     keep_synthetic : bool, default=False
         Keep the synthetic instances for all later rounds.
+    smote : {"nc", "plain"}, default="nc"
+        SMOTE-NC, which knows categories and missing values, or plain SMOTE, which needs numbers throughout.
     update : {"discrete", "confidence"}, default="discrete"
         AdaBoost's own reweighting (AdaBoost.M2 for two classes and learners that vote 0 or 1), or the confidence-rated
         one that AdaFair defaults to.
@@ -60,9 +66,9 @@ class SMOTEBoostClassifier(AdaFairClassifier):
 
     Notes
     -----
-    Neighbours are found once. Their distance is Euclidean on numbers standardised within the class; two different
-    categories, or a number and a missing one, are one standard deviation apart. Where one end of the line is missing,
-    the synthetic instance has the value of the instance it started from.
+    Neighbours are found once, among the training instances. With SMOTE-NC their distance is Euclidean on numbers
+    standardised within the class; two different categories, or a number and a missing one, are one standard deviation
+    apart. Where one end of the line is missing, the synthetic instance has the value of the instance it started from.
 
     References
     ----------
@@ -86,6 +92,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         "n_synthetic": [Interval(Integral, 1, None, closed="left")],
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
         "keep_synthetic": ["boolean"],
+        "smote": [StrOptions({"nc", "plain"})],
     }
     _needs_groups = False
     _stored_values = ("minority_class_",)
@@ -101,6 +108,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         n_synthetic: int = 100,
         k_neighbors: int = 5,
         keep_synthetic: bool = False,
+        smote: str = "nc",
         update: str = "discrete",
         criterion: str = "gini",
         max_bins: int = 255,
@@ -113,6 +121,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         self.n_synthetic = n_synthetic
         self.k_neighbors = k_neighbors
         self.keep_synthetic = keep_synthetic
+        self.smote = smote
         self.update = update
         self.criterion = criterion
         self.max_bins = max_bins
@@ -148,7 +157,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
                 f"{self.minority_class_!r} has only one"
             )
         weights = train.sample_weight[theirs] if len(train.sample_weight) else None
-        smote = Smote(binner, sources, train.rows[theirs], weights, self.k_neighbors)
+        smote = Smote(binner, sources, train.rows[theirs], weights, self.k_neighbors, self.smote == "plain")
         return SmoteLearner(
             binner,
             sources,
@@ -163,4 +172,5 @@ class SMOTEBoostClassifier(AdaFairClassifier):
             n_rounds=self.n_estimators,
             keep=self.keep_synthetic,
             rng=rng,
+            max_bins=self.max_bins,
         )
