@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check-package lint bench peers docs clean
+.PHONY: help demo test test-fast fuzz check-package lint bench peers docs clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ test: lint  ## lint, types, and all tests with coverage
 
 test-fast: $(VENV)/.dev  ## the tests that are not marked slow: within a minute on two cores
 	$(BIN)/pytest -n auto -m "not slow"
+
+ATTEMPTS ?= 20000
+fuzz: $(VENV)/.dev  ## hostile tables, options, model files and command lines: make fuzz ATTEMPTS=20000
+	$(BIN)/python tests/fuzz --attempts $(ATTEMPTS)
 
 check-package:  ## build and install it: empty environments, oldest dependencies, other Pythons (about 10 minutes)
 	PYTHON=$(PYTHON) .ci/packages

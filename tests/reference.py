@@ -14,7 +14,7 @@ import numpy as np
 TIE = 1e-12  # scores, objectives and leaf weights this close (relative to all weight) are equal; the first one wins
 PERFECT = 1e-10
 TARGET, MAX_TARGET, FACTOR_BITS, LIMIT, SHRUNK = 52, 57, 24, 62, 8  # bits of sums of weights, see BoostedWeights
-HALF_BELIEVED = 20
+HALF_BELIEVED = 5
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
@@ -65,7 +65,7 @@ def costs(notion, epsilon, y, group, predicted, w, n_groups):
 
 
 def violation(notion, y, group, predicted, w, n_groups, shrunk_by=None):
-    """F.M. in Eq. (16). Shrunk, a rate of 20 instances counts half, and the rate of everyone the other half.
+    """F.M. in Eq. (16). Shrunk, a rate of 5 instances counts half, and the rate of everyone the other half.
 
     A weight of one then stands for ``shrunk_by`` instances.
     """
@@ -407,10 +407,17 @@ def candidate_thresholds(margin):
     return sorted(candidates, key=lambda t: (abs(t), t))
 
 
+def thresholds_to_try(threshold, margin, n_groups):
+    """The given one, every candidate, or every combination of candidates, one per group."""
+    if threshold == "per_group":
+        return list(product(candidate_thresholds(margin), repeat=n_groups))
+    return candidate_thresholds(margin) if threshold == "auto" else [threshold]
+
+
 def best_group_thresholds(margin, y, group, w, notion, c, n_groups):
     """The lowest objective of all combinations of candidate thresholds, one per group, and the first that has it."""
     best, best_thresholds = np.inf, None
-    for thresholds in product(candidate_thresholds(margin), repeat=n_groups):
+    for thresholds in thresholds_to_try("per_group", margin, n_groups):
         predicted = (margin > np.array(thresholds)[group]).astype(int)
         value = objective(notion, c, y, group, predicted, w, n_groups)
         if value < best - TIE:
@@ -431,6 +438,7 @@ def fit(
     c=1.0,
     epsilon=0.0,
     cumulative=True,
+    costs_from="training",
     update="confidence",
     learner_weight="error",
     class_weight=None,
@@ -470,8 +478,13 @@ def fit(
             break
 
         # line 5: costs, from H_{1:j} or from h_j alone
-        decided_by = margin + alpha * votes if cumulative else votes
-        u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups)
+        if costs_from == "validation":
+            votes_v = h.vote(columns_v)
+            decided_by = margin_v + alpha * votes_v if cumulative else votes_v
+            u = costs(notion, epsilon, y_v, group_v, (decided_by > 0).astype(int), w_v, n_groups)
+        else:
+            decided_by = margin + alpha * votes if cumulative else votes
+            u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups)
         C = 1 + u  # of misclassified rows, line 6
         if learner_weight == "cost":  # Eq. (22), and the termination condition, Eq. (23)
             wrong_weight = np.array([weights.of(wrong & (group == g)) for g in range(n_groups)]) / weights.total
@@ -494,8 +507,8 @@ def fit(
             scored = (margin_v, y_v, group_v, w_v)
         m_s, y_s, group_s, w_s = scored
         options = []
-        for t in candidate_thresholds(m_s) if threshold == "auto" else [threshold]:
-            predicted = (m_s > t).astype(int)
+        for t in thresholds_to_try(threshold, m_s, n_groups):
+            predicted = (m_s > (np.array(t)[group_s] if threshold == "per_group" else t)).astype(int)
             given = (y_s, group_s, predicted, w_s, n_groups)
             ber, fm = balanced_error(y_s, predicted, w_s), violation(notion, *given)
             judged = objective(notion, c, *given, shrunk_by=rows_per_weight if keep > 0 else None)

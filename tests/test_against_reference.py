@@ -19,6 +19,7 @@ OPTIONS = st.fixed_dictionaries(
         "c": st.sampled_from([0.0, 0.3, 1.0]),
         "epsilon": st.sampled_from([0.0, 0.05, 0.3]),
         "cumulative": st.booleans(),
+        "costs_from": st.sampled_from(["training", "validation"]),
         "update": st.sampled_from(["confidence", "discrete"]),
         "learner_weight": st.sampled_from(["error", "cost"]),
         "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
@@ -86,6 +87,8 @@ def group_labels(group):
 def fit_both(problem, options, merge):
     """The twin and the model, and the model's learner; None for both models if the first learner is at chance."""
     kinds, (columns, y, group, weights), validation = problem
+    if validation is None:
+        options = options | {"costs_from": "training"}
     categorical = [kind.startswith("category") for kind in kinds]
     name = "symmetric_parity" if options["notion"] is SYMMETRIC else options["notion"]
     twin = reference.fit(
@@ -176,3 +179,66 @@ def test_sums_that_leave_their_range_all_the_time_equal_the_twin(problem, option
         twin, model, _ = fit_both(problem, options, merge=False)
     if twin is not None:
         assert_equal_to_the_last_bit(twin, model, problem, options)
+
+
+def test_costs_from_validation_data_need_validation_data():
+    X, y = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 1, 0]
+    model = AdaFairClassifier(costs_from="validation", validation_fraction=None)
+    with pytest.raises(ValueError, match=r'costs_from="validation" needs a validation set.*got None'):
+        model.fit(X, y, sensitive_features=["a", "a", "b", "b"])
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_groups=st.integers(2, 3),
+    validated=st.booleans(),
+    weighted=st.booleans(),
+    notion=st.sampled_from(["disparate_mistreatment", "equal_opportunity", "statistical_parity", "none"]),
+    c=st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_thresholds_per_group_against_every_combination(seed, n_groups, validated, weighted, notion, c):
+    """The whole fit with a threshold per group. The twin tries every combination, the fast search some of them: what it
+    says of its choice must be true, not better than the best there is nor worse than a threshold for all.
+    """
+    rng = np.random.default_rng(seed)
+    kinds = ["integer", "category missing"]
+    n_rows = 12 if n_groups == 2 else 7
+    train = draw_rows(rng, n_rows, n_groups, kinds, weighted)
+    validation = draw_rows(rng, n_rows, n_groups, kinds, weighted) if validated else None
+    columns, y, group, weights = train
+    options = {"notion": notion, "c": c, "n_estimators": 4, "update": "discrete"}
+    twin = reference.fit(
+        columns, [False, True], y, group, sample_weight=weights, validation=validation, threshold="per_group", **options
+    )
+    model = AdaFairClassifier(validation_fraction=None, threshold="per_group", **options)
+    fit_args = {"sensitive_features": group_labels(group), "sample_weight": weights}
+    if validated:
+        columns_v, y_v, group_v, weights_v = validation
+        fit_args["validation"] = (frame_of(columns_v), y_v, group_labels(group_v), weights_v)
+    if not twin.stumps:
+        with pytest.raises(ValueError, match="no better than chance"):
+            model.fit(frame_of(columns), y, **fit_args)
+        return
+    model.fit(frame_of(columns), y, **fit_args)
+
+    np.testing.assert_allclose(model.estimator_weights_, twin.alphas, rtol=0, atol=1e-9)
+    scored_columns, y_s, group_s, w_s = train if validation is None else validation
+    w_s = np.ones(len(y_s)) if w_s is None else w_s
+    chosen = model.history_[[f"threshold[{name}]" for name in model.groups_]].to_numpy()
+    objectives = model.history_["validation_objective" if validated else "train_objective"].to_numpy()
+    margin = np.zeros(len(y_s))
+    for j, (stump, alpha) in enumerate(zip(twin.stumps, twin.alphas, strict=True)):
+        margin = margin + alpha * stump.vote(scored_columns)
+
+        def objective_at(thresholds, margin=margin):
+            predicted = (margin > thresholds).astype(int)
+            return reference.objective(notion, c, y_s, group_s, predicted, w_s, n_groups)
+
+        assert objectives[j] == pytest.approx(objective_at(chosen[j][group_s]), abs=1e-9)
+        assert objectives[j] >= twin.objectives[j] - 1e-9
+        assert objectives[j] <= min(map(objective_at, reference.candidate_thresholds(margin))) + 1e-9
+    assert model.theta_ == np.flatnonzero(objectives <= objectives.min() + 1e-12)[0] + 1
+    np.testing.assert_array_equal(model.threshold_, chosen[model.theta_ - 1])
+    if np.allclose(objectives, twin.objectives, rtol=0, atol=1e-9):  # the best of all was found in every round
+        assert model.theta_ == twin.theta

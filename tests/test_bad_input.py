@@ -156,7 +156,7 @@ def test_dates_are_named(people):
 
 def test_an_unknown_sensitive_column_lists_the_columns(people):
     with pytest.raises(
-        ValueError, match=r"sensitive_feature: X has no column 'sex'; its columns are skill, years, job"
+        ValueError, match=r"sensitive_feature: X has no column 'sex'; its columns are 'skill', 'years', 'job'"
     ):
         fit(people, AdaFairClassifier(sensitive_feature="sex"), sensitive_features=None)
 

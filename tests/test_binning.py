@@ -215,7 +215,7 @@ def test_text_columns_must_be_categorical():
 
 def test_an_unknown_categorical_column_is_named():
     X = pd.DataFrame({"age": [1, 2]})
-    with pytest.raises(ValueError, match=r"no column 'jop'; its columns are age"):
+    with pytest.raises(ValueError, match=r"no column 'jop'; its columns are 'age'"):
         find_categorical(X, ["jop"])
 
 

@@ -51,6 +51,7 @@ def test_bad_names_are_one_sentence_and_exit_code_2(tmp_path):
     for arguments, message in (
         (("reproduce", "--dataset", "titanic"), "unknown dataset 'titanic'; known are adult, bank, compas, kdd"),
         (("reproduce", "--figure", "14"), "unknown figure '14'"),
+        (("reproduce", "--setting", "theirs"), "unknown setting 'theirs'; known are text, authors, ours"),
         (("datasets", "titanic"), "unknown dataset 'titanic'"),
     ):
         result = run(*arguments)
@@ -94,7 +95,8 @@ def test_failed_runs_are_told_and_the_exit_code_is_1(monkeypatch, tmp_path):
         return execute(run)
 
     monkeypatch.setattr(_runner, "execute", broken)
-    result = run("reproduce", "--figure", "1", "--dataset", "adult", "--splits", "1", "--jobs", "1", "--out", tmp_path)
+    arguments = ("--figure", "1", "--dataset", "adult", "--setting", "ours", "--splits", "1", "--jobs", "1")
+    result = run("reproduce", *arguments, "--out", tmp_path)
     assert result.exit_code == 1
     assert "1 runs failed" in result.output
     assert "no luck" in (tmp_path / "rows.csv").read_text(encoding="utf8")
@@ -111,7 +113,49 @@ def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path, monkeypatch):
     result = run("reproduce", "--quick", "--figure", "1", "5", "--out", tmp_path)
     assert result.exit_code == 130
     flat = " ".join(result.output.split())
-    assert f"parityboost reproduce --figure 1 5 --dataset adult --splits 2 --out {tmp_path}" in flat.replace(" /", " /")
+    command = f"parityboost reproduce --figure 1 5 --dataset adult --setting ours --splits 2 --out {tmp_path}"
+    assert command in flat.replace(" /", " /")
+
+
+def test_a_smaller_request_into_a_folder_keeps_what_the_folder_has(tmp_path):
+    quick = ("--dataset", "adult", "--splits", "1", "--jobs", "1", "--out", tmp_path)
+    assert run("reproduce", "--figure", "5", "7", "--setting", "ours", *quick).exit_code == 0
+    rows, claims = ((tmp_path / name).read_bytes() for name in ("rows.csv", "claims.csv"))
+    smaller = run("reproduce", "--figure", "7", "--setting", "ours", *quick)
+    assert smaller.exit_code == 0, smaller.output
+    assert "keeps what it has" in " ".join(smaller.output.split())
+    assert (tmp_path / "rows.csv").read_bytes() == rows
+    assert (tmp_path / "claims.csv").read_bytes() == claims
+    assert "--figure 5 7 --dataset adult --setting ours" in (tmp_path / "README.md").read_text(encoding="utf8")
+    other = run("reproduce", "--figure", "5", "7", "--setting", "text", *quick)  # one more setting, all else as it was
+    assert other.exit_code == 0, other.output
+    both = pd.read_csv(tmp_path / "rows.csv")
+    assert set(both["settings"]) == {"text", "ours"}
+    assert {"ours", "text"} <= set(pd.read_csv(tmp_path / "claims.csv").columns)
+    before = pd.read_csv(pd.io.common.BytesIO(rows))
+    pd.testing.assert_frame_equal(both[both["settings"] == "ours"].reset_index(drop=True), before)
+
+
+def test_a_request_that_would_leave_holes_asks_for_another_folder(tmp_path):
+    quick = ("--dataset", "adult", "--jobs", "1", "--out", tmp_path)
+    assert run("reproduce", "--figure", "7", "--setting", "ours", "--splits", "1", *quick).exit_code == 0
+    index = (tmp_path / "README.md").read_bytes()
+    result = run("reproduce", "--figure", "5", "--setting", "text", "--splits", "2", *quick)
+    assert result.exit_code == 2
+    assert "would have holes: choose another --out" in " ".join(result.output.split())
+    for path in (tmp_path / "runs").glob("*.json"):
+        path.unlink()
+    (tmp_path / "scope.json").write_text(
+        (tmp_path / "scope.json").read_text().replace('"figures": [\n  7\n ]', '"figures": [5, 7]')
+    )
+    result = run("reproduce", "--figure", "7", "--setting", "ours", "--splits", "1", *quick)
+    assert result.exit_code == 2
+    assert "of the runs behind that are not in" in " ".join(result.output.split())
+    (tmp_path / "scope.json").unlink()
+    result = run("reproduce", "--figure", "7", "--setting", "ours", "--splits", "1", *quick)
+    assert result.exit_code == 2
+    assert "another version of parityboost" in " ".join(result.output.split())
+    assert (tmp_path / "README.md").read_bytes() == index
 
 
 @pytest.mark.slow
@@ -119,7 +163,7 @@ def test_quick_reproduction_makes_everything(tmp_path):
     """All thirteen figures and all methods on two splits of the bundled Adult."""
     result = run("reproduce", "--quick", "--jobs", 1, "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert len(list(tmp_path.glob("figure-*.svg"))) == len(list(tmp_path.glob("figure-*.png"))) == 13
+    assert len(list(tmp_path.glob("figures/*.svg"))) == len(list(tmp_path.glob("figures/*.png"))) == 13
     rows = pd.read_csv(tmp_path / "rows.csv")
     assert set(rows["status"]) == {"ok"}
     assert rows.query("c == 1 and protocol == 'halves'").groupby("method").size().to_dict() == {
@@ -134,7 +178,7 @@ def test_quick_reproduction_makes_everything(tmp_path):
     }
     claims = pd.read_csv(tmp_path / "claims.csv")
     adult = claims["where"].str.contains("Adult")
-    assert (claims.loc[adult, "verdict"] != "not measured").all()
+    assert (claims.loc[adult, "ours_verdict"] != "not measured").all()
     assert "claims measured" in result.output
     again = run("reproduce", "--quick", "--out", tmp_path)
     assert "25 are there." in again.output

@@ -245,7 +245,7 @@ def test_a_group_that_is_missing_or_new_is_called_so(small):
         assert result.exit_code == 2
         assert message in result.output
     result = run("predict", small / "pg2.json", small / "t.csv", "--sensitive", "g", "h", "--out", small / "p.csv")
-    assert "made of 1 columns, --sensitive names g, h" in result.output
+    assert "made of 1 columns, --sensitive names 'g', 'h'" in result.output
 
 
 def test_a_boolean_column_may_be_written_as_1_and_0(small):
@@ -367,7 +367,9 @@ def test_what_would_fail_at_the_end_is_said_at_the_start(small, monkeypatch):
     for arguments, message in [
         ([*train, "--model", gone / "m.json"], "--model: there is no folder"),
         ([*train, "--report", gone / "r.html"], "--report: there is no folder"),
-        ([*train, "--jobs", 0], "--jobs must be a number of threads, or -1 for one per core, got 0"),
+        ([*train, "--jobs", 0], "--jobs must be a number of threads up to 1024, or -1 for one per core, got 0"),
+        ([*train, "--jobs", 2000], "--jobs must be a number of threads up to 1024, or -1 for one per core, got 2000"),
+        ([*train, "--rounds", 10**6], "could not be saved: it has 1000000 rounds, and a file holds at most 100000"),
         ([*train[:1], small / "named.csv", *train[2:]], "has a column 'probability', which predict adds"),
         ([*predict, gone / "p.csv"], "--out: there is no folder"),
         ([*predict, "."], "--out must be a file, got the folder '.'"),

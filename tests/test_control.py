@@ -496,20 +496,6 @@ def test_arrays_and_any_classifier_have_thresholds_per_group(people):
         np.testing.assert_array_equal(model.decision_function(numbers), explicit(model, numbers, numbers[:, -1]))
 
 
-def test_thresholds_per_group_do_not_depend_on_the_number_of_threads():
-    X, y, group = make_people(30_000)
-    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    one, two = (
-        AdaFairClassifier(n_estimators=4, threshold="per_group", random_state=0, n_jobs=n).fit(
-            X, y, sensitive_features=group, sample_weight=weights
-        )
-        for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one.threshold_, two.threshold_)
-    assert one.history_.equals(two.history_)
-    pd.testing.assert_frame_equal(one.frontier(), two.frontier())
-
-
 def test_rows_without_weight_have_no_threshold(people):
     X, y, group = people
     more = (pd.concat([X, X[:20]], ignore_index=True), np.append(y, y[:20]), np.append(group, ["c"] * 20))

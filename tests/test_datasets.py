@@ -111,6 +111,17 @@ def test_bundled_adult_equals_the_cleaned_raw_files_as_a_multiset() -> None:
     assert Counter(table.itertuples(index=False, name=None)) == Counter(complete)
 
 
+def test_adult_has_the_authors_eleven_attributes_on_request_and_the_same_rows() -> None:
+    fourteen, eleven = load_adult(), load_adult(attributes="authors")
+    assert set(fourteen.feature_names) - set(eleven.feature_names) == {"fnlwgt", "education-num", "relationship"}
+    assert eleven.feature_names == list(eleven.data.columns)
+    assert eleven.data.equals(fourteen.data[eleven.feature_names])
+    assert eleven.target.equals(fourteen.target)
+    assert "attributes: 11" in eleven.DESCR
+    with pytest.raises(ValueError, match="'table1' or 'authors', got 'eleven'"):
+        load_adult(attributes="eleven")  # type: ignore[arg-type]
+
+
 @needs_data
 def test_compas_has_zafars_five_attributes_on_request_and_the_same_rows() -> None:
     nine, five = fetch_compas(), fetch_compas(attributes="zafar")

@@ -12,8 +12,10 @@ import sys
 import tarfile
 import threading
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -34,9 +36,9 @@ CONTENT = "\n".join([HEADER, *LINES, ""]).encode()
 NAME = "bank-full.csv"
 
 
-def zipped(**members: bytes) -> bytes:
+def zipped(method: int = zipfile.ZIP_STORED, **members: bytes) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return buffer.getvalue()
@@ -369,8 +371,9 @@ def test_leftovers_of_killed_downloads_are_removed_after_a_day(cache: Path, publ
     assert recent.exists()  # another process may be at work in it
 
 
-def test_progress_without_a_total_counts_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = _download.Progress()
+def test_progress_without_a_total_counts_megabytes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "part").write_bytes(b"")
+    bar = _download.Progress(tmp_path / "part")
     for _ in range(40):
         bar.update(100_000)
     bar.reset()
@@ -391,6 +394,137 @@ def test_several_files_of_one_archive_are_downloaded_once(
     assert fetch_bank().data["age"].tolist() == [58, 44, 58, 44]
     assert len(publisher.requests) == 1
     assert sorted(path.name for path in cache.iterdir()) == ["one.csv.gz", "two.csv.gz"]
+
+
+# --- Servers without end --------------------------------------------------------------------------
+
+
+def endless(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    with suppress(OSError):  # until the other side hangs up
+        while True:
+            handler.wfile.write(bytes(1 << 16))
+
+
+def endless_in_pieces(handler: BaseHTTPRequestHandler) -> None:
+    handler.protocol_version = "HTTP/1.1"
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    with suppress(OSError):
+        while True:
+            handler.wfile.write(b"400\r\n" + bytes(0x400) + b"\r\n")
+
+
+def too_long_by_its_own_account(handler: BaseHTTPRequestHandler) -> None:
+    good(handler, bytes(200_000), length=10**12)
+
+
+def dripping(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(ARCHIVE)))
+    handler.end_headers()
+    drip(handler, ARCHIVE)
+
+
+def dripping_headers(handler: BaseHTTPRequestHandler) -> None:
+    drip(handler, b"HTTP/1.0 200 OK\r\nX: " + b"y" * 60_000)
+
+
+def drip(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    with suppress(OSError):
+        for k in range(len(content)):
+            handler.wfile.write(content[k : k + 1])
+            handler.wfile.flush()
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("answer", [endless, endless_in_pieces, too_long_by_its_own_account])
+def test_a_server_that_sends_too_much_is_left(
+    answer: Answer, cache: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_download, "MAX_BYTES", 3_000_000)
+    publisher.answers = [answer]
+    start = time.monotonic()
+    with pytest.raises(FileNotFoundError, match="larger than 3,000,000 bytes"):
+        fetch_bank()
+    assert time.monotonic() - start < 20
+    assert len(publisher.requests) == 1  # it would be no smaller the second time
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize("answer", [dripping, dripping_headers])
+def test_a_server_that_takes_too_long_is_left(
+    answer: Answer, cache: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_download, "MAX_SECONDS", 0.7)
+    publisher.answers = [answer]
+    start = time.monotonic()
+    with pytest.raises(FileNotFoundError, match=r"has not been sent within 0\.7 seconds"):
+        fetch_bank()
+    assert time.monotonic() - start < 10
+    assert len(publisher.requests) == 1
+    assert list(cache.iterdir()) == []
+
+
+def test_the_time_is_for_all_attempts_together(
+    cache: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_download, "MAX_SECONDS", 0.7)
+    monkeypatch.setattr(_download, "WAIT_SECONDS", 0.6)
+    publisher.answers = [failing(503), dripping]
+    start = time.monotonic()
+    with pytest.raises(FileNotFoundError, match="has not been sent"):
+        fetch_bank()
+    assert time.monotonic() - start < 5
+
+
+def bombs() -> dict[str, tuple[str, bytes]]:
+    """Small archives that unpack to 4 MB and more, under the name of the publisher's archive or of a packed file."""
+    zeros = bytes(4_000_000)
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w:gz") as archive:
+        other = tarfile.TarInfo("not what is looked for")
+        other.size = len(zeros)
+        archive.addfile(other, io.BytesIO(zeros))
+    deflated = zipped(zipfile.ZIP_DEFLATED, **{NAME: zeros})
+    lying = bytearray(deflated)
+    for at in (22, lying.rindex(b"PK\x01\x02") + 24):  # the size that the archive claims
+        lying[at : at + 4] = (100).to_bytes(4, "little")
+    archives = {
+        "zip": deflated,
+        "zip in zip": zipped(**{"bank.zip": deflated}),
+        "many files": zipped(zipfile.ZIP_DEFLATED, **{f"{k}/{NAME}": bytes(200_000) for k in range(20)}),
+        "a tar of something else": zipped(**{"x.tar.gz": tar.getvalue()}),
+        "a size that is not true": bytes(lying),
+        "bzip2 in zip": zipped(zipfile.ZIP_BZIP2, **{NAME: zeros}),
+    }
+    files = {f"{NAME}.gz": gzip.compress(zeros), f"{NAME}.xz": lzma.compress(zeros, preset=0), NAME: zeros}
+    return {kind: ("bank+marketing.zip", content) for kind, content in archives.items()} | {
+        name: (name, content) for name, content in files.items()
+    }
+
+
+@pytest.mark.parametrize("kind", bombs())
+def test_an_archive_that_unpacks_to_too_much_is_not_unpacked(
+    kind: str, cache: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(_files, "MAX_BYTES", 1_000_000)
+    name, content = bombs()[kind]
+    (tmp_path / name).write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(_files.CorruptFileError, match="cannot be unpacked"):
+            fetch_bank(data_home=tmp_path, download=False)
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
+    if name.endswith("+marketing.zip"):
+        publisher.answers = [lambda handler: good(handler, content)]
+        with pytest.raises(FileNotFoundError, match="cannot be unpacked"):
+            fetch_bank()
+        assert list(cache.iterdir()) == []
 
 
 @pytest.mark.slow

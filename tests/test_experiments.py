@@ -20,17 +20,21 @@ from parityboost.experiments import (
     C_VALUES,
     CLAIMS,
     FIGURES,
+    SETTINGS,
     NotMeasuredError,
     Results,
     Run,
     Store,
     _execute,
     _runner,
+    compare,
     judge,
     perform,
     plan,
 )
-from parityboost.experiments._write import markdown, readable_claims, write_all, write_figure
+from parityboost.experiments._pages import markdown, readable_claims
+from parityboost.experiments._scope import Scope
+from parityboost.experiments._write import write_all, write_figure
 
 DM = "disparate_mistreatment"
 FAST = [figure for figure in FIGURES if figure.number in (1, 5, 6, 7)]
@@ -40,7 +44,7 @@ FAST = [figure for figure in FIGURES if figure.number in (1, 5, 6, 7)]
 def made(tmp_path_factory):
     """Runs of the fast methods on two splits of Adult."""
     store = Store(tmp_path_factory.mktemp("runs"))
-    runs = list(plan(["adult"], FAST, n_splits=2))
+    runs = list(plan(["adult"], FAST, n_splits=2, settings=["ours"]))
     perform(runs, store)
     return store, runs
 
@@ -52,11 +56,27 @@ def outcome(record):
 
 def test_the_plan_has_thirteen_figures_and_each_run_once():
     assert [figure.number for figure in FIGURES] == list(range(1, 14))
-    runs = list(plan(["adult", "kdd"]))
+    runs = list(plan(["adult", "kdd"], settings=["ours"]))
     assert len(set(runs)) == len(runs) == len({run.key for run in runs})
     # 6 methods without and 2 with a notion (three each) on ten splits, and one run over the rounds
     assert len(runs) == 2 * ((6 + 2 * 3) * 10 + 1)
     assert {run.split for run in runs} == set(range(10))
+
+
+def test_settings_share_the_runs_they_agree_on_and_no_others():
+    of = {name: set(plan(["adult", "kdd"], settings=[name])) for name in SETTINGS}
+    assert set(plan(["adult", "kdd"])) == of["text"] | of["authors"] | of["ours"]
+    shared = of["text"] & of["ours"]
+    assert {run.method for run in shared} == {run.method for run in of["ours"]} - {"AdaFair", "AdaFair NoCumul"}
+    assert {run.recipe for run in shared} == {"default"}
+    assert {run.dataset for run in of["authors"] & of["ours"]} == {"kdd"}  # Adult has other attributes
+    everything = list(plan())
+    assert len({run.key for run in everything}) == len(everything)
+
+
+def test_the_plan_refuses_an_unknown_setting():
+    with pytest.raises(ValueError, match=r"unknown setting 'theirs'.*text, authors, ours"):
+        list(plan(["adult"], settings=["theirs"]))
 
 
 def test_the_plan_refuses_an_unknown_dataset():
@@ -90,7 +110,7 @@ def test_costs_are_non_protected_minus_protected(monkeypatch):
     plain = _execute.execute(run)
     swapped = load_adult()
     swapped.protected = "Male"
-    monkeypatch.setattr(_execute, "load", lambda dataset: swapped)
+    monkeypatch.setattr(_execute, "load", lambda dataset, attributes: swapped)
     other = _execute.execute(run)
     np.testing.assert_allclose(plain["rounds"]["delta_fnr"], -np.array(other["rounds"]["delta_fnr"]))
     assert other["groups"] == ["Male", "Female"]
@@ -190,15 +210,16 @@ def test_a_process_that_dies_costs_only_its_own_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_and_resumed_it_equals_an_uninterrupted_run(made, tmp_path):
-    store, _ = made
-    runs = list(plan(["adult"], FAST[:1], n_splits=2))
+def test_killed_at_random_moments_and_resumed_it_equals_an_uninterrupted_run(tmp_path):
+    runs = list(plan(["adult"], FAST[:1], n_splits=2, settings=["authors", "ours"]))
+    store = Store(tmp_path / "uninterrupted")
+    perform(runs, store)
     command = [sys.executable, "-m", "parityboost", "reproduce", "--figure", "1", "--dataset", "adult", "--splits", "2"]
-    command += ["--jobs", "2", "--out", str(tmp_path)]
+    command += ["--setting", "authors", "ours", "--jobs", "2", "--out", str(tmp_path)]
     folder = tmp_path / "runs"
     rng = random.Random(0)
     kills = 0
-    for n_finished in (0, 1, 4):
+    for n_finished in (0, 1, 9):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while process.poll() is None and len(list(folder.glob("*.json"))) < n_finished:
             time.sleep(0.01)
@@ -224,14 +245,14 @@ def test_claims_come_from_the_rows_and_a_missing_row_leaves_them_unmeasured(made
     claim = "D.M. of NoCumul against AdaFair"
     at = before.index[(before["claim"] == claim) & before["where"].str.contains("Adult")][0]
     values = [Results(store, runs).values("adult", method, DM, DM) for method in ("AdaFair NoCumul", "AdaFair")]
-    assert before["ours"][at] == pytest.approx(100 * (values[0] - values[1]).mean())
+    assert before["value"][at] == pytest.approx(100 * (values[0] - values[1]).mean())
     copy = Store(tmp_path)
     for run in runs:
         if run != Run("adult", "AdaFair NoCumul", DM, 1):
             copy.save(run, {k: v for k, v in store.load(run).items() if k not in ("format", "run")})
     after = judge(CLAIMS, Results(copy, runs))
     assert after["verdict"][at] == "not measured"
-    assert "AdaFair NoCumul on Adult census, split 1" in after["why"][at]
+    assert "AdaFair NoCumul on Adult census, split 1" in after["missing"][at]
     untouched = ~before["claim"].str.contains("NoCumul")
     pd.testing.assert_frame_equal(before[untouched], after[untouched])
 
@@ -247,12 +268,17 @@ def test_a_verdict_depends_on_the_figure(made):
             row["balanced_accuracy"] = 0.57
     table = judge(CLAIMS, results)
     row = table[(table["claim"] == "Bal.Acc. of AdaFair against AdaBoost") & table["where"].str.contains("5.4 Adult")]
-    assert row["ours"].item() == pytest.approx(7.0)
+    assert row["value"].item() == pytest.approx(7.0)
     assert row["verdict"].item() == "holds"
     for row in results._values.values():
         if row["method"] == "AdaFair":
             row["balanced_accuracy"] = 0.60
-    assert judge(CLAIMS, results)["verdict"][row_of(table, "Bal.Acc. of AdaFair against AdaBoost")] == "differs"
+    at = row_of(table, "Bal.Acc. of AdaFair against AdaBoost")
+    assert judge(CLAIMS, results)["verdict"][at] == "same direction, other size"
+    for row in results._values.values():
+        if row["method"] == "AdaFair":
+            row["balanced_accuracy"] = 0.45
+    assert judge(CLAIMS, results)["verdict"][at] == "differs"
 
 
 def row_of(table, claim):
@@ -262,14 +288,15 @@ def row_of(table, claim):
 def test_everything_is_written_and_the_numbers_beside_a_figure_are_those_of_the_rows(made, tmp_path):
     store, runs = made
     results = Results(store, runs)
-    write_all(results, tmp_path, ["adult"], FAST, "parityboost reproduce")
+    scope = Scope.of({figure.number for figure in FAST}, {"adult"}, {"ours"}, 2)
+    write_all(scope, store, tmp_path, "parityboost reproduce")
     for figure in FAST:
-        ET.parse(tmp_path / f"{figure.name}.svg")
-        assert (tmp_path / f"{figure.name}.png").read_bytes().startswith(b"\x89PNG")
+        ET.parse(tmp_path / "figures" / f"{figure.name}-adult-ours.svg")
+        assert (tmp_path / "figures" / f"{figure.name}-adult-ours.png").read_bytes().startswith(b"\x89PNG")
         assert figure.title in (tmp_path / f"{figure.name}.md").read_text(encoding="utf8")
-    assert not list(tmp_path.glob("*.tmp")) + list(tmp_path.glob(".*"))
+    assert not list(tmp_path.rglob("*.tmp")) + list(tmp_path.rglob(".*"))
     table = pd.read_csv(tmp_path / f"{FAST[0].name}.csv")
-    row = table.query("method == 'AdaBoost SDB' and measure == 'accuracy'").iloc[0]
+    row = table.query("method == 'AdaBoost SDB' and measure == 'accuracy' and setting == 'ours'").iloc[0]
     values = results.values("adult", "AdaBoost SDB", "statistical_parity", "accuracy")
     assert (row["mean"], row["sd"], row["n"]) == pytest.approx((values.mean(), values.std(ddof=1), 2), rel=1e-4)
     balance = pd.read_csv(tmp_path / f"{FAST[3].name}.csv")
@@ -281,23 +308,24 @@ def test_everything_is_written_and_the_numbers_beside_a_figure_are_those_of_the_
     rows = pd.read_csv(tmp_path / "rows.csv")
     assert len(rows) == len(results.rows)
     assert set(rows["status"]) == {"ok"}
+    assert Scope.read(tmp_path) == scope
 
 
 def test_the_same_rows_make_the_same_files(made, tmp_path):
     store, runs = made
     figure = FAST[0]
     for name in ("one", "two"):
-        write_figure(figure, Results(store, runs), tmp_path / name, ["adult"])
-    for kind in ("svg", "csv", "md"):
-        files = [(tmp_path / name / f"{figure.name}.{kind}").read_bytes() for name in ("one", "two")]
+        write_figure(figure, {"ours": Results(store, runs)}, tmp_path / name, ["adult"])
+    for path in (f"figures/{figure.name}-adult-ours.svg", f"{figure.name}.csv", f"{figure.name}.md"):
+        files = [(tmp_path / name / path).read_bytes() for name in ("one", "two")]
         assert files[0] == files[1]
 
 
 def test_a_figure_without_runs_is_not_drawn_and_one_with_some_has_gaps(made, tmp_path):
     store, runs = made
-    assert not write_figure(FIGURES[3], Results(store, runs), tmp_path, ["adult"])
+    assert not write_figure(FIGURES[3], {"ours": Results(store, runs)}, tmp_path, ["adult"])
     some = [run for run in runs if run.method != "SMOTEBoost"]
-    assert write_figure(FAST[0], Results(store, some), tmp_path, ["adult"])
+    assert write_figure(FAST[0], {"ours": Results(store, some)}, tmp_path, ["adult"])
     table = pd.read_csv(tmp_path / f"{FAST[0].name}.csv")
     assert table.query("method == 'SMOTEBoost'")["mean"].isna().all()
     assert "–" in (tmp_path / f"{FAST[0].name}.md").read_text(encoding="utf8")
@@ -309,7 +337,11 @@ def test_markdown_tables_are_aligned_and_escape_bars():
     assert "x\\|y" in text
 
 
-def test_readable_claims_have_sane_digits(made):
+def test_readable_claims_have_sane_digits_and_signs(made):
     store, runs = made
-    ours = readable_claims(judge(CLAIMS, Results(store, runs)))["ours"]
-    assert ours.str.fullmatch(r"–|-?\d+\.\d{1,3}( ± \d+\.\d{1,3})?").all()
+    text = readable_claims(compare(CLAIMS, {"ours": Results(store, runs)}), ["ours"])
+    assert text["ours"].str.fullmatch(r"⚪ –|[🟢🟡🔴] [+−]?\d+\.(\d|\d{3})( ± \d+\.(\d|\d{3}))?( tie)?").all()
+    differences = pd.Series([claim.check.signed for claim in CLAIMS]) & ~text["ours"].str.startswith("⚪")
+    assert differences.any()
+    assert text.loc[differences, "ours"].str.match(r". [+−]").all()
+    assert not text.loc[~differences, "ours"].str.match(r". [+−]").any()

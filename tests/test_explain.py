@@ -301,7 +301,7 @@ def test_a_model_of_other_weak_learners_has_no_step_functions(people):
 
 def test_errors_name_the_culprit_and_what_is_known(model, people):
     X, _, group = people
-    with pytest.raises(ValueError, match=r"no feature 'age'; its features are skill, years, job"):
+    with pytest.raises(ValueError, match=r"no feature 'age'; its features are 'skill', 'years', 'job'"):
         explain.shape_function(model, "age")
     with pytest.raises(ValueError, match=r"no feature 5;"):
         explain.shape_function(model, 5)

@@ -11,7 +11,7 @@ from parityboost._binning import Binner
 from parityboost._bundles import Bundles
 from parityboost._candidates import between, candidates
 from parityboost._engine.kernels import binning, histogram, lookup, rounds, splitting, thresholds
-from parityboost._engine.threads import WORTH_A_THREAD, Team
+from parityboost._engine.threads import Team
 from parityboost._fit import ranking, samples, weights
 from parityboost._fit.samples import CodedSample, Sample, merge_equal_rows, to_masses
 from parityboost._settings import Settings
@@ -503,26 +503,3 @@ def test_other_bits_for_the_sums_change_next_to_nothing(monkeypatch):
     often = AdaFairClassifier(n_estimators=40, random_state=0).fit(X, y, sensitive_features=group)
     np.testing.assert_allclose(free.estimator_weights_, often.estimator_weights_, rtol=0, atol=1e-9)
     np.testing.assert_allclose(free.history_["Z"], often.history_["Z"])
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("n_items", [0, 1, 3, 100])
-def test_a_team_covers_every_item_once(n_threads, n_items):
-    seen = np.zeros(n_items, dtype=int)
-
-    def task(first, last):
-        seen[first:last] += 1
-
-    with Team(n_threads) as team:
-        team.run(task, n_items, WORTH_A_THREAD)
-    assert (seen == 1).all()
-
-
-@pytest.mark.parametrize("culprit", [0, 9])
-def test_an_error_in_any_thread_reaches_the_caller(culprit):
-    def task(first, last):
-        if first <= culprit < last:
-            raise ValueError("bad column")
-
-    with Team(2) as team, pytest.raises(ValueError, match="bad column"):
-        team.run(task, 10, WORTH_A_THREAD)

@@ -264,6 +264,39 @@ def test_what_has_no_graph_is_refused(people):
         twins.to_onnx()
 
 
+def unused(X, y, group, name, values):
+    """A model of another column, with a column that says nothing."""
+    X = X.assign(**{name: np.array(values, dtype=object)[np.arange(len(X)) % len(values)]})
+    model = fitted((X, y, group), n_estimators=1)
+    assert model.estimators_[0].feature != X.columns.get_loc(name)
+    return model, X
+
+
+TWINS, NO_UNICODE = ([1, "1"], "two categories read '1'"), (["a", 1, "\ud800"], r"'\\ud800' cannot be written as UTF-8")
+
+
+@pytest.mark.parametrize("values, problem", [TWINS, NO_UNICODE])
+def test_categories_of_a_column_that_is_not_used_are_checked_too(people, values, problem):
+    model, X = unused(*people, "other", values)
+    for call in (model.to_onnx, lambda: onnx_inputs(model, X)):
+        with pytest.raises(ValueError, match=f"column 'other'.*{problem}"):
+            call()
+
+
+def test_text_that_is_no_unicode_is_unseen(people):
+    X, y, group = people
+    model = fitted(people)
+    for name in ("job", "city"):
+        column = X[name].astype(object)
+        column.iloc[::3] = "\ud800"
+        assert_same(model, X.assign(**{name: column}))
+    named = X.set_axis(pd.Index([*X.columns[:-1], "\udfff"], dtype=object), axis=1)
+    model = fitted((named, y, group), n_estimators=1)
+    assert model.estimators_[0].feature != 4
+    with pytest.raises(ValueError, match=r"column: '\\udfff' cannot be written as UTF-8"):
+        model.to_onnx()
+
+
 def test_a_missing_onnx_is_explained(people, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"to_onnx needs onnx: pip install 'parityboost\[onnx\]'"):

@@ -10,10 +10,10 @@ import pytest
 from conftest import best_option, make_people
 from parityboost import AdaFairClassifier, metrics
 from parityboost._binning import NumericColumn
+from parityboost._candidates import candidates
 from parityboost._cuts import EXACT_ROWS
 from parityboost._rates import precision, spread
 from parityboost._sources import NumberSource
-from parityboost._thresholds import candidates
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import FairnessNotion, Gap
 from test_package import run_python
@@ -44,6 +44,19 @@ def test_a_column_of_few_common_and_many_rare_values_keeps_its_bins(weighted):
     column = NumericColumn.fit(NumberSource("x", values), slice(None), weights, 255)
     codes = column.encode(NumberSource("x", np.arange(10.0)), slice(None))
     assert len(set(codes.tolist())) == 10
+
+
+@pytest.mark.parametrize("n_rare", [400, 100_000])
+def test_a_zero_inflated_column_keeps_its_bins(n_rare):
+    """Few of the values that are not zero are in the part of the rows that bins are learnt from, or many."""
+    rng = np.random.default_rng(0)
+    values = np.zeros(2 * EXACT_ROWS)
+    values[rng.choice(len(values), n_rare, replace=False)] = rng.uniform(1, 2, n_rare)
+    column = NumericColumn.fit(NumberSource("x", values), slice(None), None, 255)
+    codes = column.encode(NumberSource("x", np.array([-1.0, 0.0, 1.0, 1.25, 1.5, 1.75, 2.0])), slice(None)).tolist()
+    assert codes[0] == codes[1]
+    assert len(set(codes[1:])) == 6
+    assert column.n_bins > 100
 
 
 @pytest.mark.slow

@@ -307,3 +307,54 @@ def test_bad_input_has_adafairs_errors(people):
         SMOTEBoostClassifier().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="'years' of X contains infinity"):
         SMOTEBoostClassifier().fit(X.assign(years=np.inf), y)
+
+
+# --- Plain SMOTE ----------------------------------------------------------------------------------
+
+
+def one_hot_people(n_rows=300, seed=0):
+    X, y = rare_positives(n_rows, seed)
+    X = X.assign(skill=X["skill"].fillna(0.0))
+    return pd.get_dummies(X, columns=["job", "city"], dtype=float), y
+
+
+def test_plain_smote_moves_every_column_along_the_line_and_measures_distance_as_it_is():
+    X, y = one_hot_people()
+    binner, sources = make_binner(X)
+    smote = Smote(binner, sources, np.flatnonzero(y == 1), None, 5, plain=True)
+    values = X[y == 1].to_numpy(dtype=float)
+    distances = np.linalg.norm(values[:, None] - values[None], axis=2)
+    np.fill_diagonal(distances, np.inf)
+    chosen = np.take_along_axis(distances, smote.neighbours, axis=1)
+    np.testing.assert_allclose(np.sort(chosen, axis=1), np.sort(distances, axis=1)[:, :5], atol=1e-6)
+    drawn = smote.draw(400, np.random.RandomState(0))
+    gap = drawn.points.numbers - values[drawn.base]
+    whole = values[drawn.neighbour] - values[drawn.base]
+    shares = np.divide(gap, whole, out=np.full_like(gap, np.nan), where=np.abs(whole) > 1e-12)
+    assert np.nanmax(np.nanmax(shares, axis=1) - np.nanmin(shares, axis=1)) < 1e-6
+    between = (drawn.points.numbers > 0) & (drawn.points.numbers < 1)
+    assert between[:, X.columns.str.startswith("job_")].any()
+
+
+def test_plain_smote_lets_the_stumps_split_between_zero_and_one():
+    X, y = one_hot_people()
+    options = {"n_estimators": 30, "n_synthetic": 40, "keep_synthetic": True, "random_state": 0}
+    plain = SMOTEBoostClassifier(smote="plain", **options).fit(X, y)
+    zero_one = [j for j, name in enumerate(X.columns) if name.startswith(("job_", "city_"))]
+    edges = [plain._ensemble.binner.columns[j].edges for j in zero_one]
+    assert all(((e > 0) & (e < 1)).all() for e in edges)
+    assert max(map(len, edges)) > 10
+    nc = SMOTEBoostClassifier(**options).fit(X, y)
+    assert max(len(nc._ensemble.binner.columns[j].edges) for j in zero_one) == 1
+    np.testing.assert_array_equal(plain.predict(X), clone(plain).set_params(n_jobs=2).fit(X, y).predict(X))
+    assert not np.array_equal(plain.decision_function(X), nc.decision_function(X))
+
+
+def test_plain_smote_names_what_it_cannot_take():
+    X, y = rare_positives(200)
+    with pytest.raises(ValueError, match=r"takes numbers only, but column 'job' holds categories.*smote=\"nc\""):
+        SMOTEBoostClassifier(smote="plain").fit(X, y)
+    numbers = X[["skill", "years"]]
+    assert numbers["skill"][y == 1].isna().any()
+    with pytest.raises(ValueError, match="no missing values, but column 'skill' has some"):
+        SMOTEBoostClassifier(smote="plain").fit(numbers, y)

@@ -295,14 +295,17 @@ def test_both_sides_pay_for_a_difference_in_selection():
 
 
 def polarity(X, y, group, seed):
-    """BER + St.Parity on the unseen half with each of the two labels as the positive one."""
-    parts = train_test_split(X, np.asarray(y), np.asarray(group), test_size=0.5, random_state=seed)
-    X, X_test, y, y_test, group, group_test = parts
+    """BER + St.Parity on unseen rows with each of the two labels as the positive one, all else being the same."""
+    y, group = np.asarray(y), np.asarray(group)
+    parts = train_test_split(np.arange(len(y)), test_size=0.5, random_state=seed)
+    training, validation = train_test_split(parts[0], test_size=0.33, random_state=seed)
     found = []
-    for labels, truth in ((y, y_test), (1 - y, 1 - y_test)):
-        model, _ = fit((X, labels, group), notion=StatisticalParity(boost="both"), random_state=seed, **RECOMMENDED)
-        predicted = model.predict(X_test)
-        difference = metrics.statistical_parity_difference(truth, predicted, sensitive_features=group_test)
+    for labels in (y, 1 - y):
+        model = AdaFairClassifier(StatisticalParity(boost="both"), **RECOMMENDED)
+        held_out = (X.iloc[validation], labels[validation], group[validation])
+        model.fit(X.iloc[training], labels[training], sensitive_features=group[training], validation=held_out)
+        truth, predicted = labels[parts[1]], model.predict(X.iloc[parts[1]])
+        difference = metrics.statistical_parity_difference(truth, predicted, sensitive_features=group[parts[1]])
         found.append(metrics.balanced_error_rate(truth, predicted) + difference)
     return found[0] - found[1]
 

@@ -2,32 +2,169 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
+import signal
+import stat
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # pragma: no cover (Windows)
+    fcntl = None
+
+LONGEST_NAME = 50  # of the target in the temporary file's: in UTF-8 up to four times as many bytes, of 255
+STALE_SECONDS = 24 * 3600  # where files cannot be locked
+
+_unfinished: set[Path] = set()  # the temporary files of this process
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unfinished.clear)  # they are the parent's to remove
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A name to write under beside ``path``, which it replaces once all is written; a reader, or a crash, finds the old
-    or the new file, never a part.
+    or the new file, never a part. The file that is there stays as it was until then, and hands on its permissions.
+
+    A pipe or a terminal would cease to be one if it were replaced: the name is then its own.
     """
+    old = check_writable(path)
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        yield Path(path)
+        return
     target = Path(path).resolve()  # through links
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write {target.name!r} into")
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        yield temporary
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    start = f".{target.name[:LONGEST_NAME]}."
+    _remove_stale(target.parent, start)
+    with _ending_cleanly():
+        with naming(path):
+            temporary, lock = _create(target.parent / start, 0o666 if old is None else 0o600)
+        try:
+            yield temporary
+            with naming(path):
+                if old is not None:
+                    _take_over(temporary, old)
+                temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+            _unfinished.discard(temporary)
+            if lock is not None:
+                os.close(lock)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Replace a file by new content in one step."""
-    with replacing(path) as temporary, temporary.open("xb") as file:
-        file.write(content.encode("utf8") if isinstance(content, str) else content)
+    data = content.encode("utf8") if isinstance(content, str) else content
+    with replacing(path) as temporary, naming(path), temporary.open("wb") as file:
+        file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.fsync(file.fileno())
+
+
+def check_writable(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """What is there under a name that is to be written to, None if nothing is; says so if it cannot be written to."""
+    shown = repr(os.fspath(path))
+    try:
+        found = Path(path).stat()
+    except FileNotFoundError:
+        parent = Path(path).resolve().parent
+        if not parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {str(parent)!r} to write {Path(path).name!r} into") from None
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(f"{shown} cannot be written: it is a symbolic link that leads back to itself") from None
+        raise
+    kinds = {stat.S_IFDIR: "folder", stat.S_IFBLK: "disk", stat.S_IFSOCK: "socket"}
+    kind = kinds.get(stat.S_IFMT(found.st_mode))
+    if kind is not None:
+        raise OSError(f"{shown} cannot be written: it is a {kind}, not a file")
+    return found
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What goes wrong in writing says which file it was; of a full disk, Python says nothing else."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise OSError(f"{os.fspath(path)!r} cannot be written: {error}") from error
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+
+
+def _create(start: Path, mode: int) -> tuple[Path, int | None]:
+    """An empty file of a new name, and the lock on it that tells those who live from those who left theirs behind."""
+    while True:
+        path = start.with_name(f"{start.name}{secrets.token_hex(8)}.tmp")
+        _unfinished.add(path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        if fcntl is None:  # pragma: no cover (Windows does not rename an open file)
+            os.close(descriptor)
+            return path, None
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if path.exists():
+            return path, descriptor
+        os.close(descriptor)  # before it was locked, another process took it for a stale one
+        _unfinished.discard(path)
+
+
+def _take_over(path: Path, old: os.stat_result) -> None:
+    """Give a file the permissions, and if we may the owner, of the one that it replaces."""
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):
+            os.chown(path, old.st_uid, old.st_gid)
+    path.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _remove_stale(folder: Path, start: str) -> None:
+    """Remove what killed processes left behind of the same file."""
+    ours = re.compile(re.escape(start) + r"[0-9a-f]{16}\.tmp")
+    for path in folder.iterdir():
+        if ours.fullmatch(path.name):
+            with suppress(OSError):  # another process writes it, or has just finished
+                _remove_if_stale(path)
+
+
+def _remove_if_stale(path: Path) -> None:
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        return
+    if fcntl is None:  # pragma: no cover (Windows)
+        if time.time() - found.st_mtime > STALE_SECONDS:
+            path.unlink()
+        return
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails as long as its writer lives
+        path.unlink()
+
+
+@contextmanager
+def _ending_cleanly() -> Iterator[None]:
+    """Remove what is unfinished also if the process is asked to end, unless the program has its own way to do so."""
+    main = threading.current_thread() is threading.main_thread()
+    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end(number: int, frame: Any) -> None:
+    for temporary in list(_unfinished):
+        with suppress(OSError):
+            temporary.unlink()
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)

@@ -28,7 +28,7 @@ from .notions import FairnessNotion
 Floats = NDArray[np.float64]
 
 # A rate of so many instances counts half, the rate of everyone the other half, when `keep` is used: benchmarks/keep.py.
-HALF_BELIEVED = 20.0
+HALF_BELIEVED = 5.0
 # The rates that a kernel counts for all thresholds at once, in its order.
 COUNTED_RATES = (selection_rate, false_negative_rate, false_positive_rate)
 # What is not allowed is worse than anything allowed, and a violation above the limit worse than any balanced error.

@@ -63,9 +63,10 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
         raise ValueError("requires y to be passed, but the target y is None")
     if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
         y = _object_array(list(y))  # NumPy would make text of a missing label
-    if np.iscomplexobj(y):
-        raise TypeError("y: a label must be a number, text or boolean, got complex numbers")
-    values = column_or_1d(y, warn=True)
+    try:
+        values = column_or_1d(y, warn=True)
+    except ValueError as error:
+        raise ValueError(f"y: {error}") from None
     check_length("y", len(values), n_rows)
     values = _plain_booleans(values)
     missing = pd.isna(values)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?([+-]\d\d:\d\
 CLOSED = ("left", "right", "both", "neither")
 MAX_ITEMS, MAX_DEPTH = 1000, 5  # of tuples
 MAX_LABEL = 100_000  # characters that a NumPy array keeps room for, per label
+WIDE_LABEL = 1000  # beyond this, labels are objects: predictions would keep so much room in every row
+SAME_HASH = 256  # values: those of (-1, -1, …) and (-2, -2, …) are alike, but more are made to be slow
 
 
 def encode_value(value: Any, where: str) -> Any:
@@ -42,8 +46,10 @@ def encode_value(value: Any, where: str) -> Any:
         return {"timestamp": value.isoformat()}
     elif isinstance(value, pd.Interval):
         return {"interval": [encode_value(end, where) for end in (value.left, value.right)], "closed": value.closed}
+    huge = type(value) is int and value.bit_length() > 256
+    shown = f"a whole number of {value.bit_length()} bits," if huge else repr(value)[:200]
     raise ModelFileError(
-        f"{where}: {value!r} of type {type(value).__name__} cannot be stored; text, booleans, 64-bit integers, floats, "
+        f"{where}: {shown} of type {type(value).__name__} cannot be stored; text, booleans, 64-bit integers, floats, "
         "timestamps, intervals and tuples of these can"
     )
 
@@ -66,7 +72,7 @@ def decode_value(node: Node, depth: int = 0) -> Any:
     if "float" in value:
         return float(node.fields(["float"])["float"].one_of(["inf", "-inf"]))
     if "tuple" in value:
-        return tuple(decode_value(item, depth + 1) for item in node.fields(["tuple"])["tuple"].items(MAX_ITEMS))
+        return tuple(decode_values(node.fields(["tuple"])["tuple"], MAX_ITEMS, depth=depth + 1))
     if "numpy" in value:
         fields = node.fields(["numpy", "value"])
         name = fields["numpy"].one_of([*NUMBER_TYPES, "str"])
@@ -86,10 +92,29 @@ def decode_value(node: Node, depth: int = 0) -> Any:
         node.fail(f"a valid value ({error})")
 
 
+def decode_values(node: Node, most: int, least: int = 0, depth: int = 0) -> list[Any]:
+    """A list of values. Text and whole numbers, of which there may be millions, are checked all at once if they can."""
+    values = node.values(most, least)
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        with suppress(UnicodeEncodeError):
+            "".join(values).encode("utf8")
+            return list(values)
+    elif kinds == {int} and INT_RANGE[0] <= min(values) and max(values) <= INT_RANGE[1]:
+        return list(values)
+    return [decode_value(item, depth) for item in node.items(most, least)]
+
+
 def decode_distinct(node: Node, most: int, least: int = 0) -> list[Any]:
     """A list of values, no two of them equal or missing."""
-    values = [decode_value(item) for item in node.items(most, least)]
-    seen: set[Any] = set()
+    values = decode_values(node, most, least)
+    # A look-up goes through all that have the same hash, and numbers and tuples of them can be chosen to have one.
+    if len(values) > SAME_HASH and max(Counter(map(hash, values)).values()) > SAME_HASH:
+        node.fail(f"values of which no more than {SAME_HASH} have the same hash")
+    seen: set[Any] = set(values)
+    if len(seen) == len(values) and None not in seen:
+        return values
+    seen.clear()
     for i, value in enumerate(values):
         if value is None or value in seen:
             Node(node.value[i], f"{node.where}[{i}]").fail("a value that is not there yet")
@@ -101,7 +126,10 @@ def encode_array(array: NDArray[Any], where: str) -> dict[str, Any]:
     """A one-dimensional array with its dtype."""
     if array.dtype != object and array.dtype.kind != "U" and array.dtype.name not in NUMBER_TYPES:
         raise ModelFileError(f"{where}: an array of dtype {array.dtype} cannot be stored")
-    dtype = f"str{array.dtype.itemsize // 4}" if array.dtype.kind == "U" else array.dtype.name
+    dtype = array.dtype.name
+    if array.dtype.kind == "U":
+        width = array.dtype.itemsize // 4
+        dtype = f"str{width}" if width <= MAX_LABEL else "object"
     return {"dtype": dtype, "values": [encode_value(value, where) for value in array.tolist()]}
 
 
@@ -120,6 +148,8 @@ def decode_array(node: Node, most: int, least: int = 0) -> NDArray[Any]:
             <= MAX_LABEL
         ):
             length.fail(f"'str' and a number from the length of the longest value to {MAX_LABEL}")
+        if int(dtype[3:]) > WIDE_LABEL:
+            return object_array(_as_dtype(values, "str", fields["values"]).tolist())
         return _as_dtype(values, "str", fields["values"], int(dtype[3:]))
     return _as_dtype(values, fields["dtype"].one_of(NUMBER_TYPES), fields["values"])
 

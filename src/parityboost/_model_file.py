@@ -9,8 +9,22 @@ from typing import Any
 
 from ._strict_json import ModelFileError
 
+# A file beyond these is not read: they are far above any real model, and keep what a file can ask for small. Values
+# and containers are told by their commas and brackets, before they are parsed: in memory they are many times as large.
+MAX_BYTES, MAX_COMMAS, MAX_CONTAINERS = 1 << 28, 10_000_000, 2_000_000
+MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 200_000, 100_000, 100_000, 200_000, 200_000
+
 ONE_PER_LINE = ("made_with", "parameters", "columns", "stumps", "history")
 CHECKSUM = re.compile(rb',\n  "sha256": "([0-9a-f]{64})"\n}\n')
+
+
+def check_size(data: bytes) -> None:
+    """Whether a file is small enough to be parsed."""
+    if len(data) > MAX_BYTES or data.count(b",") > MAX_COMMAS or data.count(b"{") + data.count(b"[") > MAX_CONTAINERS:
+        raise ModelFileError(
+            f"more than {MAX_BYTES} bytes, {MAX_COMMAS} values or {MAX_CONTAINERS} lists and objects, which no model "
+            "should have"
+        )
 
 
 def render(document: dict[str, Any]) -> bytes:

@@ -17,11 +17,14 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from . import _model_file
 from ._atomic import write_atomically
 from ._binning import Binner, CategoricalColumn, Column, NumericColumn
 from ._codes import MAX_BINS, X_BINNED_DTYPE
-from ._ensemble import ALPHA_GRID, Stump, StumpEnsemble, on_fine_grid, on_grid
+from ._engine.threads import MAX_THREADS
+from ._ensemble import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, Stump, StumpEnsemble, on_fine_grid, on_grid
 from ._groups import GroupSource
+from ._json_history import decode_history, encode_history
 from ._json_values import (
     decode_array,
     decode_distinct,
@@ -30,7 +33,7 @@ from ._json_values import (
     encode_value,
     object_array,
 )
-from ._model_file import check_checksum, render
+from ._model_file import MAX_COLUMNS, MAX_GROUPS, MAX_LIST, MAX_STUMPS, check_checksum, check_size, render
 from ._strict_json import ModelFileError, Node, parse
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
@@ -43,11 +46,9 @@ CLASSES = {
 }
 LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
 
-# A file beyond these is not read: they are far above any real model, and keep what a file can ask for small.
-MAX_BYTES, MAX_COMMAS = 1 << 25, 2_000_000
-MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 50_000, 50_000, 50_000, 50_000, 50_000
+MAX_ALPHA, MAX_THRESHOLD = 1e3, 1e300
 MAX_WARNINGS = 100
-MAX_ALPHA, MAX_THRESHOLD, MAX_JOBS = 1e3, 1e300, 1024
+MAX_PAIRS = 1000  # of a dictionary, such as class_weight
 
 REQUIRED = (
     *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "per_group"),
@@ -107,7 +108,7 @@ def load(path: Any, *, verify: bool = True) -> Any:
     True
     """
     with Path(path).open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
+        data = file.read(_model_file.MAX_BYTES + 1)
     try:
         return read(data, verify)
     except ModelFileError as error:
@@ -116,9 +117,7 @@ def load(path: Any, *, verify: bool = True) -> Any:
 
 def read(data: bytes, verify: bool) -> Any:
     """The model in the bytes of a file."""
-    # Counted before they are parsed: a value in memory is many times as large as in the file.
-    if len(data) > MAX_BYTES or data.count(b",") > MAX_COMMAS:
-        raise ModelFileError(f"more than {MAX_BYTES} bytes or {MAX_COMMAS} values, which no model should have")
+    check_size(data)
     if verify:
         check_checksum(data)
     return rebuild(parse(data))
@@ -141,7 +140,8 @@ def describe(model: Any) -> dict[str, Any]:
             f"the model is of stumps, but its parameter is now estimator={model.estimator!r}, which a file cannot "
             "hold: model.set_params(estimator=None).save(…) stores it"
         )
-    ensemble, history = model._ensemble, model.history_
+    ensemble, history, source = model._ensemble, model.history_, model._group_source
+    used = {stump.feature for stump in ensemble.stumps} | set(() if source is None else source.columns)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -154,18 +154,16 @@ def describe(model: Any) -> dict[str, Any]:
         "groups": [encode_value(group, "groups_") for group in model.groups_],
         "theta": int(model.theta_),
         "threshold": np.asarray(model.threshold_).tolist(),
-        "per_group": _describe_per_group(model._group_source, model._group_thresholds),
+        "per_group": _describe_per_group(source, model._group_thresholds),
         "fitted": {key: encode_value(getattr(model, key), key) for key in model._stored_values},
         "named_columns": hasattr(model, "feature_names_in_"),
-        "columns": [_describe_column(column) for column in ensemble.binner.columns],
+        "columns": [_describe_column(column, j in used) for j, column in enumerate(ensemble.binner.columns)],
         "stumps": [
             {"alpha": float(alpha), **stump._asdict()}
             for alpha, stump in zip(ensemble.alphas, ensemble.stumps, strict=True)
         ],
         "history_columns": list(history.columns),
-        "history": [
-            list(map(_encode_measure, row)) for row in zip(*(history[c].tolist() for c in history), strict=True)
-        ],
+        "history": encode_history(history),
     }
 
 
@@ -194,18 +192,13 @@ def _describe_per_group(source: GroupSource | None, thresholds: Any) -> dict[str
     return {"columns": columns, "codes": codes, "shares": shares, "rounds": thresholds.tolist()}
 
 
-def _describe_column(column: Column) -> dict[str, Any]:
+def _describe_column(column: Column, used: bool) -> dict[str, Any]:
+    """A column with what prediction asks about it: of a column of numbers that is not used, only that it is one."""
     if isinstance(column, CategoricalColumn):
         where = f"column {column.name!r}"
         return {"name": column.name, "categories": [encode_value(value, where) for value in column.categories]}
-    return {"name": column.name, "edges": column.edges.tolist() if column.n_bins else None}  # null: it held nothing
-
-
-def _encode_measure(value: Any) -> Any:
-    """A cell of ``history_``; a float that is no number is null, infinity is text."""
-    if isinstance(value, float) and not np.isfinite(value):
-        return None if np.isnan(value) else {"float": repr(value)}
-    return encode_value(value, "history_")
+    edges = None if not column.n_bins else column.edges.tolist() if used else []  # null: it held nothing
+    return {"name": column.name, "edges": edges}
 
 
 def _encode_parameter(name: str, value: Any) -> Any:
@@ -283,7 +276,7 @@ def rebuild(root: Node) -> Any:
         model._group_source, model._group_thresholds = _read_per_group(fields["per_group"], model)
         model.threshold_ = _read_thresholds(fields["threshold"], len(model.groups_))
     model._scored = model._frontier = None  # the data that θ was chosen on stays where it was
-    model.history_ = _read_history(fields["history_columns"], fields["history"], len(stumps))
+    model.history_ = decode_history(fields["history_columns"], fields["history"], len(stumps))
     return model
 
 
@@ -297,9 +290,10 @@ def _make_model(cls: Any, parameters: Node) -> Any:
     values = {key: _read_parameter(node) for key, node in parameters.fields([], optional=known).items()}
     if values.get("estimator") is not None:
         Node(values["estimator"], f"{parameters.where}.estimator").fail("null: only stumps can be stored")
+    n_jobs: Any = values.get("n_jobs")
+    if n_jobs is not None and not (isinstance(n_jobs, (int, np.integer)) and 0 < abs(int(n_jobs)) <= MAX_THREADS):
+        Node(n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_THREADS}, or null")
     model = _checked(cls(**values), parameters.where)
-    if model.n_jobs is not None and not 0 < abs(model.n_jobs) <= MAX_JOBS:
-        Node(model.n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_JOBS}, or null")
     return model
 
 
@@ -324,7 +318,7 @@ def _read_parameter(node: Node) -> Any:
     if isinstance(value, list):
         return [decode_value(item) for item in node.items(MAX_LIST)]
     if isinstance(value, dict) and "pairs" in value:
-        pairs = (pair.items(2, 2) for pair in node.fields(["pairs"])["pairs"].items(MAX_LIST))
+        pairs = (pair.items(2, 2) for pair in node.fields(["pairs"])["pairs"].items(MAX_PAIRS))
         return {decode_value(key): decode_value(item) for key, item in pairs}
     if isinstance(value, dict) and "notion" in value:
         fields = node.mapping()
@@ -388,30 +382,11 @@ def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
 
 
 def _read_thresholds(node: Node, n_groups: int) -> Any:
-    return np.array([_read_threshold(item) for item in node.items(n_groups, n_groups)])
+    values = node.numbers(n_groups, n_groups, MAX_THRESHOLD)
+    # Already multiples of the grid, unless someone edited them.
+    fine = np.rint(values / THRESHOLD_GRID) * THRESHOLD_GRID + 0.0  # no -0
+    return np.where(np.abs(values) > LARGE_THRESHOLD, values, fine)
 
 
 def _read_threshold(node: Node) -> float:
     return on_fine_grid(node.number(-MAX_THRESHOLD, MAX_THRESHOLD))
-
-
-def _read_history(names: Node, rounds: Node, n_rounds: int) -> pd.DataFrame:
-    columns = [name.text() for name in names.items(MAX_HISTORY)]
-    if len(set(columns)) < len(columns):
-        names.fail("different names")
-    rows = [
-        [_read_measure(cell) for cell in row.items(len(columns), len(columns))]
-        for row in rounds.items(n_rounds, n_rounds)
-    ]
-    table = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
-    for name, values in table.items():
-        if len({type(value) for value in values}) > 1:
-            rounds.fail(f"values of one type in the column {name[:50]!r}")
-    return pd.DataFrame(table, index=pd.RangeIndex(1, n_rounds + 1, name="round"))
-
-
-def _read_measure(node: Node) -> Any:
-    value = np.nan if node.value is None else decode_value(node)
-    if type(value) not in (bool, int, float, str):
-        node.fail("a number, text or null")
-    return value

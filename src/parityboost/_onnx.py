@@ -40,6 +40,8 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     scores = []
     for column, name, table in zip(columns, graph.inputs, tables, strict=True):
         graph.add_input(name, is_text(column))
+        if is_text(column):
+            category_texts(column)  # also of a column that is not used: its input has to be made all the same
         table = table[: column.n_bins + 1]
         if (table == table[MISSING]).all():
             constant += table[MISSING]
@@ -115,15 +117,28 @@ def _text_input(column: Any, source: Source) -> NDArray[Any]:
     # Text that is no category stays as it is, to be unseen by the graph as well; anything else that is none might read
     # like one.
     taken = set(texts)
-    shown = [text_of.get(value, value if isinstance(value, str) and value not in taken else missing) for value in found]
+    shown = [text_of.get(value, value if _is_text_of_its_own(value, taken) else missing) for value in found]
     return np.array([*shown, missing], dtype=object)[codes]
+
+
+def _is_text_of_its_own(value: Any, taken: set[str]) -> bool:
+    """Whether a graph can be given a value that is no category as it is: half a surrogate pair is no UTF-8."""
+    if not isinstance(value, str) or value in taken:
+        return False
+    try:
+        value.encode("utf8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def input_names(columns: tuple[Column, ...]) -> list[str]:
     """The name of each column's input: its own, unless it is empty or taken."""
     names: list[str] = []
+    taken = set(OUTPUTS)
     for column in columns:
-        names.append(unused_name(column.name or "x", {*names, *OUTPUTS}))
+        names.append(unused_name(column.name or "x", taken))
+        taken.add(names[-1])
     return names
 
 
@@ -143,8 +158,10 @@ def is_text(column: Column) -> bool:
 
 
 def category_texts(column: Any) -> list[str]:
-    """The categories of a column as text."""
+    """The categories of a column as text, if ONNX can hold them and tell them apart."""
     texts = [value if isinstance(value, str) else str(value) for value in column.categories]
+    for text in texts:
+        _utf8(text, f"category of column {column.name!r}")
     twice = [text for i, text in enumerate(texts) if text in texts[:i]]
     if twice:
         raise ValueError(f"column {column.name!r}: two categories read {twice[0]!r}, so ONNX cannot tell them apart")
@@ -210,7 +227,7 @@ class Graph:
         codes = list(range(1, len(kept) + 1))
         if is_text(column):
             texts = category_texts(column)
-            keys = [_utf8(texts[i], f"category of column {column.name!r}") for i in kept]
+            keys = [texts[i].encode("utf8") for i in kept]
             encoded = self.node(
                 "LabelEncoder",
                 name,

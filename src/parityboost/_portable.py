@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
+from warnings import warn
 
+from ._model_file import MAX_COLUMNS, MAX_COMMAS, MAX_GROUPS, MAX_STUMPS
 from ._strict_json import ModelFileError
+from .notions import FairnessNotion
 
 Model = TypeVar("Model", bound="Portable")
+
+PER_ROUND = 30  # values in a file that do not depend on the groups, rather more than there are
 
 
 class Portable:
@@ -14,13 +19,18 @@ class Portable:
 
     # Fitted attributes of a subclass, single values each, that a file keeps besides what all models have.
     _stored_values: ClassVar[tuple[str, ...]] = ()
+    estimator: Any
+    n_estimators: int
+    n_features_in_: int
+    groups_: Any
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a JSON file, for :meth:`load` and for people to read.
 
-        The file holds the class and its parameters, classes and groups, every column with its bin edges or categories,
-        every stump with its weight α, θ, the threshold(s), ``history_`` and the versions of the libraries in use. It is
-        written to a temporary file that then replaces ``path``, so there is never half a file.
+        The file holds the class and its parameters, classes and groups, every column with its categories or, if a stump
+        or the groups use it, its bin edges, every stump with its weight α, θ, the threshold(s), ``history_`` and the
+        versions of the libraries in use. It is written to a temporary file that then replaces ``path`` and has its
+        permissions, so there is never half a file; a pipe or terminal is written to as it is.
 
         Not kept: the data and the outcome of :meth:`frontier`, which needs data once the model is loaded; requests of
         metadata routing (``set_fit_request``); the state of a ``random_state`` that is a
@@ -34,12 +44,19 @@ class Portable:
         Raises
         ------
         ModelFileError
-            If the model cannot be stored: ``estimator`` is not None, ``notion`` is an object of a class of your own, or
-            a class, group or category is neither text, number, boolean, timestamp, interval nor a tuple of these.
+            If the model cannot be stored: ``estimator`` is not None, ``notion`` is an object of a class of your own, a
+            class, group or category is neither text, number, boolean, timestamp, interval nor a tuple of these, or the
+            file would be larger than :func:`parityboost.load` reads (``fit`` warns of that before it trains).
         """
         from ._model_json import save
 
         save(self, path)
+
+    def _warn_if_too_large(self, notion: FairnessNotion, threshold: Any) -> None:
+        """Say before training what :meth:`save` would only say afterwards."""
+        problem = too_large(self.n_features_in_, len(self.groups_), self.n_estimators, notion, threshold)
+        if problem is not None and self.estimator is None:
+            warn(f"the model may turn out too large to be saved: {problem}", UserWarning, stacklevel=4)
 
     @classmethod
     def load(cls: type[Model], path: Any, *, verify: bool = True) -> Model:
@@ -102,3 +119,20 @@ class Portable:
         from ._onnx import to_onnx
 
         return to_onnx(self, path, opset)
+
+
+def too_large(n_columns: int, n_groups: int, n_rounds: int, notion: FairnessNotion, threshold: Any) -> str | None:
+    """Why a file could not hold a model of so many columns, groups and rounds; None if it could."""
+    for number, most, what in (
+        (n_columns, MAX_COLUMNS, "columns"),
+        (n_groups, MAX_GROUPS, "groups"),
+        (n_rounds, MAX_STUMPS, "rounds"),
+    ):
+        if number > most:
+            return f"it has {number} {what}, and a file holds at most {most}"
+    costs = len({label for gap in notion.gaps for label in gap.boosts})
+    thresholds = 2 if threshold == "per_group" else 0  # in the history, and to go back to
+    most = MAX_COMMAS // (PER_ROUND + n_groups * (costs + thresholds))
+    if n_rounds > most:
+        return f"with {n_groups} groups a file holds at most {most} rounds, and it may have {n_rounds}"
+    return None

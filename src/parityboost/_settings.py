@@ -16,6 +16,7 @@ class Settings:
     c: float = 1.0
     epsilon: float = 0.0
     cumulative: bool = True
+    costs_from: str = "training"  # or "validation": the rows whose rates decide who pays
     update: str = "confidence"
     learner_weight: str = "error"
     threshold: float | str = 0.0  # "auto" and "per_group": chosen together with θ

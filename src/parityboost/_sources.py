@@ -116,8 +116,8 @@ def _read_source(name: str, values: Any) -> Source:
 
 
 def listed(names: list[str], most: int = 20) -> str:
-    """Names for a message, not all if there are very many."""
-    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
+    """Names for a message as Python writes them, not all if there are very many."""
+    return ", ".join(map(repr, names[:most])) + (f", … ({len(names)} in all)" if len(names) > most else "")
 
 
 def column_names(X: Table) -> list[str]:

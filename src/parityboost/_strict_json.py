@@ -59,13 +59,17 @@ class Node:
         if not isinstance(self.value, dict):
             self.fail("an object")
         prefix = f"{self.where}." if self.where else ""
-        return {key: Node(value, prefix + key[:50]) for key, value in self.value.items()}
+        return {key: Node(value, prefix + _shown_key(key)) for key, value in self.value.items()}
 
     def items(self, most: int, least: int = 0) -> list[Node]:
         """The elements of a list."""
+        return [Node(value, f"{self.where}[{i}]") for i, value in enumerate(self.values(most, least))]
+
+    def values(self, most: int, least: int = 0) -> list[Any]:
+        """The elements of a list as they are, if there are too many for a node each."""
         if not isinstance(self.value, list) or not least <= len(self.value) <= most:
             self.fail(f"a list of {least} to {most} values" if least < most else f"a list of {most} values")
-        return [Node(value, f"{self.where}[{i}]") for i, value in enumerate(self.value)]
+        return self.value
 
     def integer(self, low: int, high: int) -> int:
         if type(self.value) is not int or not low <= self.value <= high:  # True is no number here
@@ -77,13 +81,14 @@ class Node:
             self.fail(f"a number from {low:g} to {high:g}")
         return float(self.value)
 
-    def numbers(self, most: int) -> NDArray[np.float64]:
-        """A list of finite numbers."""
-        items = self.items(most)
-        for item in items:
-            if type(item.value) not in (int, float) or not abs(item.value) < np.inf:
-                item.fail("a finite number")
-        return np.array(self.value, dtype=np.float64)
+    def numbers(self, most: int, least: int = 0, limit: float = np.inf) -> NDArray[np.float64]:
+        """A list of finite numbers, none of them beyond ``limit``."""
+        values = self.values(most, least)
+        for i, value in enumerate(values):
+            if type(value) not in (int, float) or not (abs(value) < np.inf and abs(value) <= limit):
+                bounds = "a finite number" if limit == np.inf else f"a number from {-limit:g} to {limit:g}"
+                Node(value, f"{self.where}[{i}]").fail(bounds)
+        return np.array(values, dtype=np.float64)
 
     def flag(self) -> bool:
         if not isinstance(self.value, bool):
@@ -137,6 +142,10 @@ def _short_int(digits: str) -> int:
     if len(digits) > LONGEST_INT:
         raise ModelFileError(f"a whole number of {len(digits)} digits, {digits[:10]}…, is too long")
     return int(digits)
+
+
+def _shown_key(key: str) -> str:
+    return key[:50] if key.isprintable() else repr(key[:50])
 
 
 def _shown(value: Any) -> str:

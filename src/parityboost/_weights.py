@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 # Of weights whose largest is about one: so much lighter ones change nothing, and their reciprocals might overflow.
 SMALLEST_WEIGHT = 1e-150
+MOST_REPEATS = 2.0**53  # larger integers are no numbers of rows
 
 
 def read_fit_weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -36,10 +37,10 @@ def rows_per_weight(sample_weight: Any, n_rows: int) -> float:
     """
     weights = read_weights(sample_weight, n_rows, summed=False)
     if weights is None:
-        equal = 1.0 if sample_weight is None else float(np.ravel(sample_weight)[0])
-        return equal if equal >= 1 and equal.is_integer() else 1.0
+        equal = 1.0 if sample_weight is None else float(np.ravel(np.asarray(sample_weight))[0])
+        return equal if 1 <= equal < MOST_REPEATS and equal.is_integer() else 1.0
     scaled = _scaled("sample_weight", weights)
-    if (weights == np.floor(weights)).all():
+    if (weights == np.floor(weights)).all() and weights.max() < MOST_REPEATS:
         return float(weights.max() / scaled.max())
     return float((scaled > 0).sum() / math.fsum(scaled))  # the same in any order
 

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ._cli._files import check_files
 from ._cli._reproduce import run_reproduction, show_datasets
+from ._cli._text import printable
 
 if TYPE_CHECKING:
     import typer
@@ -127,7 +129,7 @@ def _make_app() -> "typer.Typer":
                 "random_state": seed,
                 "n_jobs": jobs,
             }
-            typer.echo(
+            say(
                 _models.train(
                     data, target, positive, sensitive, parameters, model, report, drop, exclude_sensitive, holdout
                 )
@@ -146,7 +148,7 @@ def _make_app() -> "typer.Typer":
         from ._cli import _models
 
         with one_sentence():
-            typer.echo(_models.predict(model, data, out, sensitive or []))
+            say(_models.predict(model, data, out, sensitive or []))
 
     @app.command(cls=ListOptions)
     def audit(
@@ -172,15 +174,15 @@ def _make_app() -> "typer.Typer":
         from ._cli import _models
 
         with one_sentence():
-            _models.check_outputs({"--report": report})
+            check_files({"the data": data}, {"--report": report})
             found = _models.audit(data, target, prediction, sensitive, positive, scores, weights, confidence)
             too_far = _models.exceeding(found, fail_above, measure)
-            typer.echo(str(found))
+            say(str(found))
             if report is not None:
                 _models.write_audit(found, report, data)
-                typer.echo(f"Report: {report}")
+                say(f"Report: {report}")
         if too_far:
-            typer.echo("\n".join(too_far), err=True)
+            say("\n".join(too_far), err=True)
             raise typer.Exit(1)
 
     @app.command()
@@ -197,7 +199,7 @@ def _make_app() -> "typer.Typer":
         from ._cli import _models
 
         with one_sentence():
-            typer.echo(_models.explain(model, row, data, feature, top))
+            say(_models.explain(model, row, data, feature, top))
 
     @app.command(cls=ListOptions)
     def reproduce(
@@ -207,6 +209,13 @@ def _make_app() -> "typer.Typer":
         dataset: Annotated[
             list[str] | None, typer.Option(help="Only these of adult, bank, compas, kdd.", show_default="all")
         ] = None,
+        setting: Annotated[
+            list[str] | None,
+            typer.Option(
+                help="Only these of text (the paper's), authors (their scripts'), ours (the defaults).",
+                show_default="all",
+            ),
+        ] = None,
         splits: Annotated[
             int | None, typer.Option(min=1, help="Number of random 50/50 splits.", show_default="10")
         ] = None,
@@ -215,7 +224,7 @@ def _make_app() -> "typer.Typer":
             "reproduction"
         ),
         quick: Annotated[
-            bool, typer.Option("--quick", help="The bundled Adult only, 2 splits: about a minute.")
+            bool, typer.Option("--quick", help="The bundled Adult, our defaults, 2 splits: about a minute.")
         ] = False,
         retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat runs that failed before.")] = False,
     ) -> None:
@@ -223,7 +232,9 @@ def _make_app() -> "typer.Typer":
         names = dataset or (["adult"] if quick else None)
         n_splits = splits or (2 if quick else 10)
         with one_sentence():
-            run_reproduction(figure or None, names, n_splits, jobs or os.cpu_count() or 1, out, retry_failed)
+            settings = setting or (["ours"] if quick else None)
+            n_jobs = jobs or os.cpu_count() or 1
+            run_reproduction(figure or None, names, settings, n_splits, n_jobs, out, retry_failed)
 
     return app
 
@@ -257,6 +268,13 @@ def as_number(option: str, text: str) -> float:
         raise ValueError(f'{option} must be a number, "auto" or "per_group", got {text!r}') from None
 
 
+def say(text: str, err: bool = False) -> None:
+    """Print what may hold names and values from a file."""
+    import typer
+
+    typer.echo(printable(text), err=err)
+
+
 @contextmanager
 def one_sentence() -> Iterator[None]:
     """Bad input ends in one sentence on standard error and exit code 2, not in a traceback."""
@@ -266,11 +284,11 @@ def one_sentence() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other libraries, to their developers
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = lambda message, *_: typer.echo(f"Warning: {message}", err=True)
+            warnings.showwarning = lambda message, *_: say(f"Warning: {message}", err=True)
             yield
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-        typer.echo(f"Error: {text}", err=True)
+        say(f"Error: {text}", err=True)
         raise typer.Exit(2) from error
 
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 from . import _inputs, _weights
 from ._codes import MAX_BINS
 from ._control import Control
-from ._engine.threads import Team
+from ._engine.threads import MAX_THREADS, Team
 from ._ensemble import on_fine_grid
 from ._frontier import Scored
 from ._groups import GroupSource, sensitive_positions
@@ -68,6 +68,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         Tolerance: differences between groups up to this cost nothing.
     cumulative : bool, default=True
         Take the costs from the partial ensemble, not from the last weak learner alone.
+    costs_from : {"training", "validation"}, default="training"
+        On which rows the groups are compared when the costs of a round are set. ``"validation"`` sees how unfair the
+        ensemble is on rows that the weak learners were not trained on; it needs a validation set.
     update : {"confidence", "discrete"}, default="confidence"
         How misclassified instances gain weight: by ``exp(2α·confidence of the leaf)``, or by ``exp(2α)`` as in
         AdaBoost.
@@ -99,8 +102,9 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
     keep : float, default=0.0
         Share, between 0 and 1, of the balanced accuracy above one half that must be kept for the sake of fairness. It
         is a share of the highest that any round and threshold of the same run has on the data that θ is chosen on.
-        Above 0, rates of few instances are believed only in part in this choice. 0 is the paper's rule, which
-        may choose a model that predicts one class for everyone: that is perfectly fair.
+        Above 0, rates of few instances are believed only in part in this choice; a sample weight that is an integer
+        counts as so many instances, other weights as one each on average. 0 is the paper's rule, which may choose a
+        model that predicts one class for everyone: that is perfectly fair.
     max_violation : float or None, default=None
         Choose θ (and the threshold, if it is chosen) with the lowest balanced error among those whose violation of the
         notion is at most this, not by the objective. If there is none that ``keep`` allows, the one with the lowest
@@ -178,6 +182,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         "c": [Interval(Real, 0, 1, closed="both")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "cumulative": ["boolean"],
+        "costs_from": [StrOptions({"training", "validation"})],
         "update": [StrOptions({"confidence", "discrete"})],
         "learner_weight": [StrOptions({"error", "cost"})],
         "class_weight": [StrOptions({"balanced", "balanced_groups"}), dict, None],
@@ -191,7 +196,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         "keep": [Interval(Real, 0, 1, closed="both")],
         "max_violation": [Interval(Real, 0, None, closed="left"), None],
         "sensitive_feature": [str, Integral, list, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -205,6 +210,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         c: float = 1.0,
         epsilon: float = 0.0,
         cumulative: bool = True,
+        costs_from: str = "training",
         update: str = "confidence",
         learner_weight: str = "error",
         class_weight: str | dict[Any, float] | None = None,
@@ -227,6 +233,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         self.c = c
         self.epsilon = epsilon
         self.cumulative = cumulative
+        self.costs_from = costs_from
         self.update = update
         self.learner_weight = learner_weight
         self.class_weight = class_weight
@@ -274,18 +281,24 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight))
+        self._warn_if_too_large(settings.notion, settings.threshold)
         if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
             raise ValueError(
                 f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
                 'groups, cut the column into bands, or use threshold="auto", one threshold for all'
             )
         split = self._split(X, rows, validation, rng)
-        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(validation[0]))
+        given = (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(split.X_scored))
         unit = _weights.rows_per_weight(*given)
         if settings.threshold == "per_group":
             self._group_source = self._find_group_source(X, rows, split, sensitive_features)
         with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
             train, scored = split.samples(len(self.groups_), team)
+            if scored is train and settings.costs_from == "validation":
+                raise ValueError(
+                    'costs_from="validation" needs a validation set: pass validation=… to fit, or set '
+                    f"validation_fraction to a share between 0 and 1, got {self.validation_fraction!r}"
+                )
             self._check_samples(train, scored, settings.notion)
             learner = self._learner(rows, split, train, scored, rng)
             del rows, split, train, scored  # the learner keeps what it needs
@@ -341,10 +354,10 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         if self._group_source is not None:
             group = rows.cell % len(self.groups_)
             self._group_source = self._group_source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
-        return self._stump_learner(coded, train, start, rng)
+        return self._stump_learner(coded, start, rng)
 
-    def _stump_learner(self, coded: CodedTables, sample: Sample, start: Floats, rng: np.random.RandomState) -> Any:
-        """The native weak learner; SMOTEBoost has one of its own. ``sample`` has the rows before equal ones merged."""
+    def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> Any:
+        """The native weak learner; SMOTEBoost has one of its own."""
         from ._fit.learners.stump import StumpLearner
 
         return StumpLearner(coded.bundles, coded.train, coded.scored, start, self.criterion)
@@ -402,6 +415,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
             c=self.c,
             epsilon=self.epsilon,
             cumulative=self.cumulative,
+            costs_from=self.costs_from,
             update=self.update,
             learner_weight=self.learner_weight,
             threshold=self.threshold if isinstance(self.threshold, str) else on_fine_grid(float(self.threshold)),

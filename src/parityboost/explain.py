@@ -25,7 +25,7 @@ from ._codes import N_CODES
 from ._engine.threads import Team
 from ._inputs import group_name, read_groups
 from ._shapes import ShapeFunction, read_shape
-from ._sources import read_sources
+from ._sources import listed, read_sources
 from ._thresholds import first_minimum
 from ._weights import read_weights
 from .estimators import AdaFairClassifier
@@ -106,7 +106,7 @@ def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunctio
         return functions[str(feature)]
     if isinstance(feature, (int, np.integer)) and -len(names) <= feature < len(names):
         return functions[names[feature]]
-    raise ValueError(f"the model has no feature {feature!r}; its features are {', '.join(names)}")
+    raise ValueError(f"the model has no feature {feature!r}; its features are {listed(names)}")
 
 
 def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:

@@ -10,19 +10,27 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
+from .._engine.threads import MAX_THREADS
+from .._portable import too_large
+from .._sources import listed
 from ..audit import Audit
 from ..audit import audit as audit_predictions
 from ..baselines import AdaBoostClassifier
 from ..datasets._table import check_columns as check_named
-from ..datasets._table import find_classes, read_file, to_bunch
+from ..datasets._table import distinct_values, find_classes, read_file, to_bunch
 from ..estimators import AdaFairClassifier
+from ..notions import get_notion
+from ._files import check_files
 from ._tables import read_pieces, table_writer
+from ._text import one_line, shortened
 
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
 
 # The columns that `predict` adds.
 ADDED = ("prediction", "probability")
+
+LONGEST_ROW = 18  # digits of a row's number
 
 
 def train(
@@ -38,9 +46,10 @@ def train(
     holdout: float | None = None,
 ) -> str:
     """Train, save the model, write the report; return what to tell the user."""
-    check_outputs({"--model": model_path, "--report": report})
-    if parameters.get("n_jobs") == 0:
-        raise ValueError("--jobs must be a number of threads, or -1 for one per core, got 0")
+    check_files({"the data": data}, {"--model": model_path, "--report": report})
+    jobs = parameters["n_jobs"]
+    if not 0 < abs(jobs) <= MAX_THREADS:
+        raise ValueError(f"--jobs must be a number of threads up to {MAX_THREADS}, or -1 for one per core, got {jobs}")
     names: str | list[str] = sensitive[0] if len(sensitive) == 1 else sensitive
     dropped = [*(drop or []), *(sensitive if exclude_sensitive else [])]
     file = read_file(data)
@@ -51,6 +60,11 @@ def train(
             f"{data} has a column {taken[0]!r}, which predict adds: rename it, or leave it out with --drop"
         )
     X, y, s = table.data, table.target, table.sensitive
+    n_groups = len(pd.DataFrame(s).drop_duplicates())
+    notion, threshold = get_notion(parameters["notion"]), parameters["threshold"]
+    problem = too_large(X.shape[1], n_groups, parameters["n_estimators"], notion, threshold)
+    if problem is not None:
+        raise ValueError(f"the model could not be saved: {problem}; use fewer --rounds, or --drop what is not needed")
     share = (0.3 if report else 0.0) if holdout is None else holdout
     X_new, y_new, s_new = X, y, s
     if share:
@@ -97,15 +111,6 @@ def train(
     return "\n".join(lines)
 
 
-def check_outputs(paths: dict[str, Path | None]) -> None:
-    """Files that are to be written can be, said before anything takes long."""
-    for option, path in paths.items():
-        if path is not None and path.is_dir():
-            raise ValueError(f"{option} must be a file, got the folder {str(path)!r}")
-        if path is not None and not path.parent.is_dir():
-            raise ValueError(f"{option}: there is no folder {str(path.parent)!r} to write {path.name!r} into")
-
-
 def _labels(negative: Any, positive: Any) -> Any:
     """The two classes with the type they have in the file: what predict writes is what was there."""
     plain = type(negative) is type(positive) and isinstance(negative, (bool, int, float))
@@ -122,18 +127,18 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
     """Predict a file of any size; return what to tell the user."""
     from .. import load
 
-    check_outputs({"--out": out})
-    if data.resolve() == out.resolve():
-        raise ValueError(f"--out must be another file than the data, got {str(out)!r} for both")
+    check_files({"the model": model_path, "the data": data}, {"--out": out})
     model = load(model_path)
+    if len(set(sensitive)) < len(sensitive):
+        raise ValueError(f"--sensitive must name different columns, got {', '.join(map(repr, sensitive))}")
     if needs_groups(model) and not sensitive:
         raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
     n_rows = n_positive = 0
     with table_writer(out) as write:
-        for piece, X, groups in read_pieces(data, model, sensitive if needs_groups(model) else []):
+        for piece, X, groups in read_pieces(data, model, sensitive):
             if not len(piece):
                 continue
-            extra = {"sensitive_features": groups} if len(groups.columns) else {}
+            extra = {"sensitive_features": groups} if needs_groups(model) else {}
             taken = [name for name in ADDED if name in piece]
             if taken:
                 raise ValueError(f"{data} already has a column {taken[0]!r}; rename it")
@@ -146,7 +151,10 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
             n_positive += int(positive.sum())
         if not n_rows:
             raise ValueError(f"{data} has no rows")
-    return f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_.tolist()[1]!r}: {out}"
+    told = f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_.tolist()[1]!r}: {out}"
+    if sensitive and not needs_groups(model):
+        told += "\n--sensitive made no difference: this model predicts without being told the group."
+    return told
 
 
 def audit(
@@ -163,15 +171,39 @@ def audit(
     table = read_file(data)
     named = {"scores": [scores] if scores else [], "weights": [weights] if weights else []}
     check_named(table, target=[target], prediction=[prediction], sensitive=sensitive, **named)
+    for role, names in {"target": [target], "prediction": [prediction], "sensitive": sensitive}.items():
+        for name in names:
+            distinct_values(role, table[name])  # says so if they cannot be told apart
     return audit_predictions(
         table[target],
         table[prediction],
         sensitive_features=table[sensitive],
-        scores=table[scores] if scores else None,
-        sample_weight=table[weights] if weights else None,
+        scores=_numbers(table[scores], "--scores") if scores else None,
+        sample_weight=_numbers(table[weights], "--weights") if weights else None,
         positive_label=positive,
         confidence=confidence,
     )
+
+
+def _numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:
+    """A column that has to hold a number in every row."""
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        column = pd.Series([_as_number(value) for value in column], column.index, dtype=object, name=column.name)
+    numbers = pd.to_numeric(column, errors="coerce").astype("float64")
+    bad = ~np.isfinite(numbers.to_numpy(na_value=np.nan))
+    if bad.any():
+        row = int(bad.argmax())
+        got = shortened(str(column.iloc[row]))
+        raise ValueError(f"{option}: column {column.name!r} must hold numbers, got {got} in row {row + 1}")
+    return numbers
+
+
+def _as_number(value: Any) -> Any:
+    """A float if it can be one, else as text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return str(value)
 
 
 def write_audit(found: Audit, path: Path, data: Path) -> None:
@@ -216,18 +248,20 @@ def explain(model_path: Path, row: str | None, data: Path | None, feature: str |
         parts = contributions(model, X).iloc[0]
         values = X.iloc[0]
         order = parts.drop("constant").abs().sort_values(ascending=False).index[:top]
-        lines = [f"{name} = {values[name]}".ljust(44) + f"{parts[name]:+9.4f}" for name in order]
+        lines = [one_line(f"{name} = {values[name]}").ljust(44) + f"{parts[name]:+9.4f}" for name in order]
         score = float(parts.sum())
         others = parts.drop(["constant", *order])
         if len(others):
             lines.append(f"{len(others)} other features".ljust(44) + f"{others.sum():+9.4f}")
         lines += ["constant".ljust(44) + f"{parts['constant']:+9.4f}"]
         label = model.classes_[int(score > 0)]
-        lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {label}"]
+        lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {one_line(label)}"]
         return "\n".join(lines)
     if feature is not None:
-        return f"{feature}: what each value adds to the score\n\n{shape_function(model, feature).frame().to_string()}"
-    table = importances(model)
+        table = shape_function(model, feature).frame()
+        table["value"] = table["value"].map(one_line)
+        return f"{one_line(feature)}: what each value adds to the score\n\n{table.to_string()}"
+    table = importances(model).rename(index=one_line)
     lines = [
         f"{type(model).__name__} for {model.notion!r}: θ = {model.theta_} of {model.n_estimators_} rounds, "
         f"positive class {model.classes_.tolist()[1]!r}.",
@@ -239,21 +273,37 @@ def explain(model_path: Path, row: str | None, data: Path | None, feature: str |
     return "\n".join(lines)
 
 
+def _unusable(value: Any) -> str | None:
+    """What is wrong with a value from JSON, None if nothing is."""
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "an object"
+    if isinstance(value, int) and value.bit_length() > 1023:
+        return f"a whole number of {value.bit_length()} bits, more than a float holds"
+    if isinstance(value, str) and not value.isascii() and value != value.encode("utf8", "replace").decode():
+        return f"{shortened(value)}, which is no Unicode"
+    return None
+
+
 def _read_row(model: Any, row: str, data: Path | None) -> pd.DataFrame:
     names = [column.name for column in model._ensemble.binner.columns]
     if data is None:
         try:
             values = json.loads(row)
-        except ValueError:
+        except (ValueError, RecursionError):  # brackets within brackets without end
             values = None
         if not isinstance(values, dict):
-            raise ValueError(f"--row must be a number together with --data, or a JSON object of values, got {row!r}")
+            raise ValueError(
+                f"--row must be a number together with --data, or a JSON object of values, got {shortened(row)}"
+            )
         unknown = sorted(set(values) - set(names))
         if unknown:
-            raise ValueError(f"the model has no column {unknown[0]!r}; its columns are {', '.join(names)}")
+            raise ValueError(f"the model has no column {shortened(unknown[0])}; its columns are {listed(names)}")
+        for name, value in values.items():
+            if (problem := _unusable(value)) is not None:
+                raise ValueError(f"--row: column {name!r} must be a number, text, true, false or null, got {problem}")
         return pd.DataFrame([{name: values.get(name) for name in names}])
-    if not row.isdecimal() or int(row) < 1:
-        raise ValueError(f"--row must be the number of a row, from 1, got {row!r}")
+    if not (row.isdecimal() and len(row) <= LONGEST_ROW and int(row) > 0):
+        raise ValueError(f"--row must be the number of a row, from 1, got {shortened(row)}")
     start = 0
     for _, X, _ in read_pieces(data, model):
         if int(row) <= start + len(X):

@@ -46,27 +46,38 @@ def check_names(names: list[str], known: Any, what: str) -> list[str]:
 
 
 def run_reproduction(
-    numbers: list[int] | None, names: list[str] | None, n_splits: int, n_jobs: int, out: Path, retry_failed: bool
+    numbers: list[int] | None,
+    names: list[str] | None,
+    settings: list[str] | None,
+    n_splits: int,
+    n_jobs: int,
+    out: Path,
+    retry_failed: bool,
 ) -> None:
     """Make the runs that are missing, then write everything."""
     import typer
     from rich.console import Console
 
-    from ..experiments import FIGURES, Results, Store, perform, plan
-    from ..experiments._execute import LOADERS, load
-    from ..experiments._write import count_claims, write_all
+    from ..experiments import FIGURES, SETTINGS, Store, perform
+    from ..experiments._execute import TABLE_1, load
+    from ..experiments._pages import TITLE, count_claims
+    from ..experiments._scope import Scope, widened
+    from ..experiments._write import write_all
 
-    by_number = {figure.number: figure for figure in FIGURES}
-    check_names([str(n) for n in numbers or []], [str(n) for n in by_number], "figure")
-    figures = [by_number[n] for n in dict.fromkeys(numbers)] if numbers else list(FIGURES)
-    datasets = check_names(names or list(LOADERS), LOADERS, "dataset")
-    for name in datasets:  # before an hour of runs, not after it
-        load(name)
-    runs = list(plan(datasets, figures, n_splits))
+    check_folder(out, TITLE)
+    all_numbers = [figure.number for figure in FIGURES]
+    check_names([str(n) for n in numbers or []], [str(n) for n in all_numbers], "figure")
+    datasets = check_names(names or list(TABLE_1), TABLE_1, "dataset")
+    chosen = check_names(settings or list(SETTINGS), SETTINGS, "setting")
+    asked = Scope.of(set(numbers or all_numbers), set(datasets), set(chosen), n_splits)
     store = Store(out / "runs")
+    scope = widened(asked, out, store)  # before an hour of runs, not after it
+    for name in scope.datasets:
+        load(name)
+    runs = asked.runs()
     missing = store.missing(runs, retry_failed)
     console = Console(stderr=True)
-    command = _command(numbers, names, n_splits, out)
+    command = _command(numbers, names, settings, n_splits, out)
     to_do = f", {len(missing)} to be made in {min(n_jobs, len(missing))} processes" if missing else ""
     console.print(f"{len(runs)} runs on {', '.join(datasets)}: {len(runs) - len(missing)} are there{to_do}.")
     try:
@@ -76,21 +87,54 @@ def run_reproduction(
         left = len(store.missing(runs))
         typer.echo(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command}", err=True)
         raise typer.Exit(130) from None
-    results = Results(store, runs)
+    if scope != asked:
+        console.print(f"{out} keeps what it has: it now shows {scope}.", highlight=False)
+        command = _command_of(scope, out)
     with console.status("Writing tables and figures …"):
-        claims = write_all(results, out, datasets, figures, command)
-    show_claims(claims)
-    typer.echo(f"{count_claims(claims)} Everything is in {out / 'README.md'}")
-    failed = int((results.rows["status"] == "failed").sum())
+        claims = write_all(scope, store, out, command)
+    show_claims(claims, list(scope.settings))
+    for name in scope.settings:
+        typer.echo(count_claims(claims, name).replace("**", ""))
+    typer.echo(f"Everything is in {out / 'README.md'}")
+    failed = sum(record is not None and record["status"] == "failed" for record in map(store.load, runs))
     if failed:
         typer.echo(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
         raise typer.Exit(1)
 
 
-def _command(numbers: list[int] | None, names: list[str] | None, n_splits: int, out: Path) -> str:
+def check_folder(out: Path, title: str) -> None:
+    """The results go to a new folder or to that of an earlier reproduction, so that they replace nothing else."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, got the file {str(out)!r}")
+    readme = out / "README.md"
+    ours = (out / "runs").is_dir() or (readme.is_file() and readme.read_bytes().startswith(title.encode()))
+    if out.is_dir() and any(out.iterdir()) and not ours:
+        raise ValueError(
+            f"--out must be a new folder or that of an earlier reproduction, got {str(out)!r}, which holds other files"
+        )
+
+
+def _command_of(scope: Any, out: Path) -> str:
+    """The command that makes all of a folder."""
+    from ..experiments import FIGURES, SETTINGS
+    from ..experiments._execute import TABLE_1
+
+    return _command(
+        list(scope.figures) if len(scope.figures) < len(FIGURES) else None,
+        list(scope.datasets) if len(scope.datasets) < len(TABLE_1) else None,
+        list(scope.settings) if len(scope.settings) < len(SETTINGS) else None,
+        scope.n_splits,
+        out,
+    )
+
+
+def _command(
+    numbers: list[int] | None, names: list[str] | None, settings: list[str] | None, n_splits: int, out: Path
+) -> str:
     words = ["parityboost", "reproduce"]
     words += ["--figure", *map(str, numbers)] if numbers else []
     words += ["--dataset", *names] if names else []
+    words += ["--setting", *settings] if settings else []
     words += ["--splits", str(n_splits)] if n_splits != 10 else []
     return shlex.join([*words, "--out", str(out)])
 
@@ -125,24 +169,22 @@ def progress(console: Any, total: int) -> Iterator[Callable[[Run, dict[str, Any]
         yield advance
 
 
-def show_claims(claims: Any) -> None:
+def show_claims(claims: Any, settings: list[str]) -> None:
     """The claims that were measured, as a table."""
     from rich import box
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    from ..experiments._claims import HOLDS, NOT_MEASURED
-    from ..experiments._write import readable_claims
+    from ..experiments._claims import NOT_MEASURED
+    from ..experiments._pages import readable_claims
 
     console = Console()
     if not console.is_terminal:
         console.width = 160  # nobody's window is to be kept to
-    table = Table("where", "claim", "paper", "ours", "verdict", box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in readable_claims(claims).astype(str).to_dict("records"):
-        if row["verdict"] != NOT_MEASURED:
-            colour = "green" if row["verdict"] == HOLDS else "yellow"
-            cells = [escape(row[name]) for name in ("where", "claim", "paper", "ours")]
-            table.add_row(*cells, f"[{colour}]{row['verdict']}[/{colour}]")
+    table = Table("where", "claim", "paper", *settings, box=box.SIMPLE_HEAD, pad_edge=False)
+    measured = (claims[[f"{name}_verdict" for name in settings]] != NOT_MEASURED).any(axis=1)
+    for row in readable_claims(claims[measured], settings).astype(str).to_dict("records"):
+        table.add_row(*(escape(row[name]) for name in ("where", "claim", "paper", *settings)))
     if table.row_count:
         console.print(table)

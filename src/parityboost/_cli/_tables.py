@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._atomic import naming as naming_output
 from .._atomic import replacing
 from .._binning import CategoricalColumn, NumericColumn
+from .._sources import listed
 from ..datasets._table import PARQUET, check_fields, naming, separator_by_name, text_format
 from ..datasets._table import check_columns as check_named
 
@@ -68,7 +70,7 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         names = ", ".join(map(repr, missing[:5])) + more
-        raise ValueError(f"{path} lacks {names}, which the model needs; its columns are {', '.join(map(str, found))}")
+        raise ValueError(f"{path} lacks {names}, which the model needs; its columns are {listed(list(found))}")
 
 
 def _typed_frame(frame: pd.DataFrame, columns: dict[str, Any]) -> pd.DataFrame:
@@ -85,7 +87,7 @@ def _typed_groups(groups: pd.DataFrame, model: Any) -> pd.DataFrame:
     """Groups with the type they had in training."""
     known = [group if isinstance(group, tuple) else (group,) for group in model.groups_.tolist()]
     if groups.shape[1] and groups.shape[1] != len(known[0]):
-        names = ", ".join(groups.columns)
+        names = ", ".join(map(repr, groups.columns))
         raise ValueError(f"the model's groups are made of {len(known[0])} columns, --sensitive names {names}")
     return groups.assign(
         **{name: _as_type_of([group[j] for group in known], groups[name]) for j, name in enumerate(groups.columns)}
@@ -139,20 +141,30 @@ def table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
     with replacing(path) as temporary:
         if path.name.lower().endswith(PARQUET):
             yield from _write_parquet(temporary, path)
-            return
-        separator, packing = separator_by_name(path), path.suffix.lower()
-        if packing == ".zip":
-            raise ValueError(f"a .zip file cannot be written piece by piece, got {str(path)!r}: use .gz, .xz or .bz2")
-        open_text: Any = PACKED.get(packing, open)
-        with open_text(temporary, "wt", encoding="utf8", newline="") as file:
-            header = True
+        else:
+            yield from _write_text(temporary, path)
 
-            def write(piece: pd.DataFrame) -> None:
-                nonlocal header
-                piece.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
-                header = False
 
-            yield write
+def _write_text(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
+    separator, packing = separator_by_name(path), path.suffix.lower()
+    if packing == ".zip":
+        raise ValueError(f"a .zip file cannot be written piece by piece, got {str(path)!r}: use .gz, .xz or .bz2")
+    open_text: Any = PACKED.get(packing, open)
+    with naming_output(path):
+        file = open_text(temporary, "wt", encoding="utf8", newline="")
+    header = True
+
+    def write(piece: pd.DataFrame) -> None:
+        nonlocal header
+        with naming_output(path):
+            piece.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
+        header = False
+
+    try:
+        yield write
+    finally:
+        with naming_output(path):
+            file.close()
 
 
 def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
@@ -164,12 +176,14 @@ def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFra
     def write(piece: pd.DataFrame) -> None:
         nonlocal writer
         table = pyarrow.Table.from_pandas(piece, preserve_index=False)
-        if writer is None:
-            writer = parquet.ParquetWriter(temporary, table.schema)
-        writer.write_table(table.cast(writer.schema))
+        with naming_output(path):
+            if writer is None:
+                writer = parquet.ParquetWriter(temporary, table.schema)
+            writer.write_table(table.cast(writer.schema))
 
     try:
         yield write
     finally:
         if writer is not None:
-            writer.close()
+            with naming_output(path):
+                writer.close()

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 # Waking a thread costs about as much as this many elementary steps of a kernel.
 WORTH_A_THREAD = 1 << 18
+MAX_THREADS = 1024  # what a user, or a model file, may ask for
 
 
 class Team:

@@ -64,6 +64,7 @@ def boost(
     weight of one on the scored rows stands for.
     """
     notion, train, scored = settings.notion, learner.train, learner.scored
+    watched = scored if settings.costs_from == "validation" else train
     offers = Rounds(settings, unit)
     threshold = 0.0
     if isinstance(settings.threshold, str):
@@ -80,7 +81,12 @@ def boost(
             stopped = "termination"
             break
         train.move_margins(h.leaves, alpha * h.votes, threshold, not settings.cumulative)
-        counts = train.ensemble_counts() if settings.cumulative else train.learner_counts()
+        scored_leaves = h.leaves if scored is train else learner.scored_leaves(h)
+        given = 0.0  # of α to the rows that θ is chosen on
+        if watched is not train:
+            given = alpha
+            watched.move_margins(scored_leaves, alpha * h.votes, threshold, not settings.cumulative)
+        counts = watched.ensemble_counts() if settings.cumulative else watched.learner_counts()
         u = notion.costs(counts, settings.epsilon)
         if settings.learner_weight == "cost":
             # Eq. (22) needs C, which needs H_{1:j}, which needs α: the α so far was provisional.
@@ -91,10 +97,8 @@ def boost(
                 break
             train.move_margins(h.leaves, (final - alpha) * h.votes, threshold)
             alpha = final
-        scored_leaves = h.leaves
-        if scored is not train:
-            scored_leaves = learner.scored_leaves(h)
-            scored.move_margins(scored_leaves, alpha * h.votes, threshold)
+        if scored is not train and given != alpha:
+            scored.move_margins(scored_leaves, (alpha - given) * h.votes, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
         growth = learner.reweight(h, 1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth

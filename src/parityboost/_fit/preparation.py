@@ -63,9 +63,16 @@ class CodedTables(NamedTuple):
     """Columns turned into codes, and what they were turned from."""
 
     bundles: Bundles
-    sources: list[Source]  # of X
+    sources: list[Source]
+    train_sample: Sample  # before equal rows were merged
+    scored_sources: list[Source]
+    scored_sample: Sample
     train: CodedSample
     scored: CodedSample
+
+    def with_binner(self, binner: Binner) -> CodedTables:
+        """The same rows with other bins."""
+        return _code(binner, self.sources, self.train_sample, self.scored_sources, self.scored_sample)
 
 
 def code_tables(split: Split, train: Sample, scored: Sample, max_bins: int, categorical_features: Any) -> CodedTables:
@@ -74,10 +81,16 @@ def code_tables(split: Split, train: Sample, scored: Sample, max_bins: int, cate
     categorical = find_categorical(split.X, sources, categorical_features)
     masses = split.train.masses.values_or_none
     binner = Binner.fit(sources, split.train.positions, masses, max_bins, categorical, train.team)
-    bundles = Bundles(binner)
-    coded = code_sample(bundles, sources, train)
-    if scored is train:
-        return CodedTables(bundles, sources, coded, coded)
     scored_sources = sources if split.X_scored is split.X else read_sources(split.X_scored)
-    binner.check(scored_sources)
-    return CodedTables(bundles, sources, coded, code_sample(bundles, scored_sources, scored))
+    return _code(binner, sources, train, scored_sources, scored)
+
+
+def _code(
+    binner: Binner, sources: list[Source], train: Sample, scored_sources: list[Source], scored: Sample
+) -> CodedTables:
+    bundles = Bundles(binner)
+    coded = coded_scored = code_sample(bundles, sources, train)
+    if scored is not train:
+        binner.check(scored_sources)
+        coded_scored = code_sample(bundles, scored_sources, scored)
+    return CodedTables(bundles, sources, train, scored_sources, scored, coded, coded_scored)

@@ -16,7 +16,7 @@ from .._bundles import Bundles
 from .._codes import X_BINNED_DTYPE
 from .._ensemble import Stump, StumpEnsemble
 from .._fit.learners.stump import Histograms, StumpSearch, TrainedStump, boost_wrong, scored_leaves, staged_margins
-from .._fit.samples import CodedSample, Leaves
+from .._fit.samples import CodedSample, Leaves, Sample
 from .._fit.weights import RowWeights
 from .._sources import NumberSource, Source
 from ._points import Points, read_points
@@ -48,6 +48,8 @@ class Smote:
         How often each of these rows is to be chosen, relative to the others.
     k_neighbors : int
         Number of neighbours; all others if there are fewer.
+    plain : bool
+        SMOTE as first published: numbers only, distances between them as they are.
     """
 
     def __init__(
@@ -57,14 +59,19 @@ class Smote:
         rows: NDArray[Any],
         weights: NDArray[Any] | None,
         k_neighbors: int,
+        plain: bool = False,
     ) -> None:
         self.binner = binner
+        self.plain = plain
         self.points = read_points(binner, sources, rows)
+        if plain:
+            _check_numbers(binner, self.points)
         self._share = None if weights is None else weights / weights.sum()
         search = NearestNeighbors(n_neighbors=min(k_neighbors, len(rows) - 1), algorithm="brute")
         with threadpool_limits(1):  # with more threads, neighbours at equal distance come in another order
             # Without an argument no point is its own neighbour.
-            self.neighbours = search.fit(self.points.matrix()).kneighbors(return_distance=False)
+            matrix = self.points.numbers if plain else self.points.matrix()
+            self.neighbours = search.fit(matrix).kneighbors(return_distance=False)
         self._majority = _majority(self.points.codes, self.neighbours)
 
     def draw(self, n_points: int, rng: np.random.RandomState) -> Synthetic:
@@ -79,6 +86,23 @@ class Smote:
         numbers = np.where(np.isnan(numbers), ours, numbers)
         return Synthetic(Points(numbers, self._majority[base]), base, neighbour)
 
+    def bin_with(self, points: Points, sources: list[Source], train: Sample, max_bins: int) -> None:
+        """Bins of the training rows and the synthetic ones together.
+
+        Between a 0 and a 1 of a category's column lie synthetic rows alone, and a tree that sees them splits there.
+        """
+        mass = train.masses.values
+        if len(mass):
+            mass = np.append(mass, np.full(len(points.numbers), max(round(mass.mean()), 1)))
+        columns: list[Any] = []
+        for source, drawn in zip(sources, points.numbers.T, strict=True):  # one at a time: there may be hundreds
+            values = np.append(source.floats(train.rows), drawn)  # type: ignore[attr-defined]
+            together: list[Source] = [NumberSource(source.name, values)]
+            columns += Binner.fit(
+                together, slice(None), mass if len(mass) else None, max_bins, [False], train.team
+            ).columns
+        self.binner = Binner(tuple(columns))
+
     def encode(self, points: Points) -> Codes:
         """Codes as the weak learner wants them, one row of the result per column of X."""
         codes = np.empty((len(self.binner.columns), len(points.numbers)), dtype=X_BINNED_DTYPE)
@@ -91,6 +115,20 @@ class Smote:
                 codes[j] = column.encode(NumberSource(column.name, points.numbers[:, numeric]), slice(None))
                 numeric += 1
         return codes
+
+
+def _check_numbers(binner: Binner, points: Points) -> None:
+    """Plain SMOTE has no place for categories and missing values."""
+    for column, is_category in zip(binner.columns, binner.categorical, strict=True):
+        if is_category:
+            raise ValueError(
+                f'smote="plain" takes numbers only, but column {column.name!r} holds categories: replace it by a 0/1 '
+                'column for each of them, or use smote="nc"'
+            )
+    missing = np.isnan(points.numbers).any(axis=0)
+    if missing.any():
+        name = binner.columns[int(np.flatnonzero(missing)[0])].name
+        raise ValueError(f'smote="plain" takes no missing values, but column {name!r} has some: fill or drop them')
 
 
 def _majority(codes: Codes, neighbours: NDArray[np.intp]) -> Codes:

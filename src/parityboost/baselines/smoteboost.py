@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._settings import Settings
 from ..estimators import AdaFairClassifier
@@ -15,7 +15,6 @@ from ..notions import NoNotion
 if TYPE_CHECKING:
     from .._binning import Floats
     from .._fit.preparation import CodedTables
-    from .._fit.samples import Sample
     from ._smote import SmoteLearner
 
 
@@ -35,6 +34,10 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     stronger treatment. It is the one that gives the figures of the AdaFair paper; as published, a hundred instances
     among thousands change next to nothing.
 
+    With ``smote="plain"`` numbers are all there is, as in SMOTE's first form and in the AdaFair paper's experiments,
+    which had a 0/1 column for each category: distances are those of the columns as they are, every column of a
+    synthetic instance lies on the line, also between 0 and 1, and the stumps may split there.
+
     Parameters
     ----------
     n_estimators : int, default=200
@@ -46,6 +49,8 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         Number of neighbours to choose from; all other instances of the class if it has fewer.
     keep_synthetic : bool, default=False
         Keep the synthetic instances for all later rounds.
+    smote : {"nc", "plain"}, default="nc"
+        SMOTE-NC, which knows categories and missing values, or plain SMOTE, which needs numbers throughout.
     update : {"discrete", "confidence"}, default="discrete"
         AdaBoost's own reweighting (AdaBoost.M2 for two classes and learners that vote 0 or 1), or the confidence-rated
         one that AdaFair defaults to.
@@ -59,9 +64,9 @@ class SMOTEBoostClassifier(AdaFairClassifier):
 
     Notes
     -----
-    Neighbours are found once. Their distance is Euclidean on numbers standardised within the class; two different
-    categories, or a number and a missing one, are one standard deviation apart. Where one end of the line is missing,
-    the synthetic instance has the value of the instance it started from.
+    Neighbours are found once, among the training instances. With SMOTE-NC their distance is Euclidean on numbers
+    standardised within the class; two different categories, or a number and a missing one, are one standard deviation
+    apart. Where one end of the line is missing, the synthetic instance has the value of the instance it started from.
 
     References
     ----------
@@ -85,6 +90,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         "n_synthetic": [Interval(Integral, 1, None, closed="left")],
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
         "keep_synthetic": ["boolean"],
+        "smote": [StrOptions({"nc", "plain"})],
     }
     _needs_groups = False
     _stored_values = ("minority_class_",)
@@ -100,6 +106,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         n_synthetic: int = 100,
         k_neighbors: int = 5,
         keep_synthetic: bool = False,
+        smote: str = "nc",
         update: str = "discrete",
         criterion: str = "gini",
         max_bins: int = 255,
@@ -112,6 +119,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         self.n_synthetic = n_synthetic
         self.k_neighbors = k_neighbors
         self.keep_synthetic = keep_synthetic
+        self.smote = smote
         self.update = update
         self.criterion = criterion
         self.max_bins = max_bins
@@ -123,11 +131,10 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     def _settings(self) -> Settings:
         return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
 
-    def _stump_learner(
-        self, coded: CodedTables, sample: Sample, start: Floats, rng: np.random.RandomState
-    ) -> SmoteLearner:
+    def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> SmoteLearner:
         from ._smote import Smote, SmoteLearner
 
+        sample = coded.train_sample
         per_class = sample.totals.sum(axis=0)
         minority = int(per_class[1] <= per_class[0])
         self.minority_class_ = self.classes_.tolist()[minority]
@@ -138,16 +145,19 @@ class SMOTEBoostClassifier(AdaFairClassifier):
                 f"SMOTE needs two instances of the rarer class to draw others between them: class "
                 f"{self.minority_class_!r} has only one"
             )
-        mass = sample.masses.values[theirs] if len(sample.masses.values) else None
-        smote = Smote(coded.bundles.binner, coded.sources, sample.rows[theirs], mass, self.k_neighbors)
-        drawn = smote.draw(self.n_synthetic * self.n_estimators, rng)
+        mass, rows = sample.masses.at(theirs).values_or_none, sample.rows[theirs]
+        smote = Smote(coded.bundles.binner, coded.sources, rows, mass, self.k_neighbors, self.smote == "plain")
+        points = smote.draw(self.n_synthetic * self.n_estimators, rng).points
+        if smote.plain:
+            smote.bin_with(points, coded.sources, sample, self.max_bins)
+            coded = coded.with_binner(smote.binner)
         return SmoteLearner(
             coded.bundles,
             coded.train,
             coded.scored,
             start,
             self.criterion,
-            synthetic=smote.encode(drawn.points),
+            synthetic=smote.encode(points),
             minority=minority,
             n_synthetic=self.n_synthetic,
             n_real=len(sample),

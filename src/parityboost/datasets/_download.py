@@ -10,13 +10,17 @@ import gzip
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ._files import read
 from ._spec import Dataset
 
+MAX_BYTES = 100_000_000  # the largest archive takes a tenth of it
+MAX_SECONDS = 900.0  # for all attempts together
 ATTEMPTS = 2  # a connection that broke once is worth a second try; a "not found" is not
 WAIT_SECONDS = 1.0
 _WORK_PREFIX = ".download-"
@@ -33,11 +37,12 @@ def download(dataset: Dataset, cache: Path) -> dict[str, bytes]:
     """
     cache.mkdir(parents=True, exist_ok=True)
     _remove_stale_work(cache)
+    deadline = time.monotonic() + MAX_SECONDS
     for attempt in range(1, ATTEMPTS + 1):
         # In the cache itself: only a move within one file system is atomic.
-        with tempfile.TemporaryDirectory(prefix=_WORK_PREFIX, dir=cache) as work:
+        with tempfile.TemporaryDirectory(prefix=_WORK_PREFIX, dir=cache, ignore_cleanup_errors=True) as work:
             try:
-                archive = _fetch(dataset, Path(work))
+                archive = _fetch(dataset, Path(work), deadline)
                 contents = {file.name: read(file, archive, dataset) for file in dataset.files}
             except OSError as error:
                 if attempt == ATTEMPTS or _is_final(error):
@@ -50,20 +55,47 @@ def download(dataset: Dataset, cache: Path) -> dict[str, bytes]:
     raise AssertionError("unreachable")  # pragma: no cover
 
 
-def _fetch(dataset: Dataset, work: Path) -> Path:
-    """Download the publisher's file as it is."""
+class EndlessError(OSError):
+    """A server sends too much or takes too long; asking again is pointless."""
+
+
+def _fetch(dataset: Dataset, work: Path, deadline: float) -> Path:
+    """Download the publisher's file as it is.
+
+    In a thread of its own: a server that sends a byte now and then keeps a read busy for ever, and nothing but another
+    thread notices. The thread ends with the next piece that it gets, at the latest when this process does.
+    """
     import pooch
 
     path = work / dataset.archive
     print(f"Downloading {dataset.url}", file=sys.stderr)
-    fetch = pooch.HTTPDownloader(progressbar=Progress(), chunk_size=1 << 16)
-    try:
-        fetch(dataset.url, str(path), None)
-    except OSError as error:
-        response = getattr(error, "response", None)
-        if response is not None:
-            response.close()  # pooch leaves the connection open when the server answers with an error
-        raise
+    progress = Progress(path)
+    responses: list[Any] = []
+    errors: list[Exception] = []
+    fetch = pooch.HTTPDownloader(
+        progressbar=progress,
+        chunk_size=1 << 16,
+        headers={"Accept-Encoding": "identity"},  # what is packed anyway is to be as large as it looks
+        hooks={"response": lambda response, **_: responses.append(response)},
+    )
+
+    def task() -> None:
+        try:
+            fetch(dataset.url, str(path), None)
+        except Exception as error:  # raised again below, where it is waited for
+            errors.append(error)
+        finally:
+            for response in responses:
+                response.close()  # pooch leaves the connection open when something goes wrong
+
+    thread = threading.Thread(target=task, daemon=True)
+    thread.start()
+    thread.join(max(deadline - time.monotonic(), 0.0))
+    if thread.is_alive():
+        progress.stopped = True
+        raise EndlessError(f"{dataset.url} has not been sent within {MAX_SECONDS:g} seconds")
+    if errors:
+        raise errors[0]
     return path
 
 
@@ -82,6 +114,8 @@ def _store(content: bytes, work: Path, path: Path) -> None:
 def _is_final(error: OSError) -> bool:
     """Whether trying again is pointless: the server answered, and the answer was no."""
     status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, EndlessError):
+        return True
     return status is not None and 400 <= status < 500
 
 
@@ -94,14 +128,24 @@ def _remove_stale_work(cache: Path) -> None:
 
 
 class Progress:
-    """A progress bar on stderr with the four members pooch asks for, which spares users a dependency on tqdm."""
+    """A progress bar on stderr with the four members pooch asks for, which spares users a dependency on tqdm.
 
-    def __init__(self) -> None:
+    As it is asked after each piece, it is also what ends a download that is too large or no longer waited for.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.stopped = False
         self.total = 0  # set by pooch; 0 if the server does not say
         self.done = 0
         self.shown = ""
 
     def update(self, n: int) -> None:
+        if self.stopped:
+            raise EndlessError("stopped")
+        size = max(self.total, self.path.stat().st_size)  # pooch counts a piece as whole even if it is not
+        if size > MAX_BYTES:
+            raise EndlessError(f"it is larger than {MAX_BYTES:,} bytes")
         self.done += n
         if self.total:
             share = min(self.done / self.total, 1.0)

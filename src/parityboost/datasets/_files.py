@@ -14,13 +14,23 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 from ._spec import Dataset, File
 
 ENVIRONMENT_VARIABLE = "PARITYBOOST_DATA"
 PACKINGS = ("", ".gz", ".xz", ".zip")  # of a file on disk, in the order in which they are looked for
 
-_UNPACK = {".gz": gzip.decompress, ".xz": lzma.decompress}
+# The largest of the datasets takes 156 MB: what is larger is none of them, and is not read to its end.
+MAX_BYTES = 500_000_000
+
+_OPEN: dict[str, Callable[[io.BytesIO], Any]] = {".gz": gzip.open, ".xz": lzma.open}
+
+
+class TooLargeError(Exception):
+    """More came out of a file than can be in it."""
+
+
 # What the standard library raises for damaged, truncated or encrypted archives.
 DAMAGED = (
     EOFError,
@@ -31,6 +41,7 @@ DAMAGED = (
     zlib.error,
     NotImplementedError,
     RuntimeError,
+    TooLargeError,
 )
 
 
@@ -78,10 +89,12 @@ def read(file: File, path: Path, dataset: Dataset) -> bytes:
     CorruptFileError
         If the file cannot be unpacked or its contents are not the published ones.
     """
-    packed = path.read_bytes()
     problem = "the archive has no such file"
     try:
-        for contents in _unpack(file.name, path.name, packed):
+        room = Room(MAX_BYTES)
+        with path.open("rb") as handle:
+            packed = room.read(handle)
+        for contents in _unpack(file.name, path.name, packed, room):
             sha256 = hashlib.sha256(contents).hexdigest()
             if sha256 == file.sha256:
                 return contents
@@ -95,36 +108,62 @@ def read(file: File, path: Path, dataset: Dataset) -> bytes:
     )
 
 
-def _unpack(wanted: str, name: str, packed: bytes, nested: bool = False) -> Iterator[bytes]:
+class Room:
+    """How many bytes may still be read, in whatever number of files: a small archive can unpack to any size."""
+
+    def __init__(self, most: int) -> None:
+        self.most = self.left = most
+
+    def read(self, file: IO[bytes] | io.BufferedIOBase) -> bytes:
+        pieces = []
+        while piece := file.read(1 << 20):  # not all at once: some readers make room for as much as they are asked for
+            self.left -= len(piece)
+            if self.left < 0:
+                raise TooLargeError(f"more than {self.most:,} bytes")
+            pieces.append(piece)
+        return b"".join(pieces)
+
+
+def _unpack(wanted: str, name: str, packed: bytes, room: Room, nested: bool = False) -> Iterator[bytes]:
     """Every unpacked file called `wanted` that `packed`, a file called `name`, is or holds."""
     if name == wanted:
         yield packed
-    elif name in {wanted + suffix for suffix in _UNPACK}:
-        yield _UNPACK[PurePosixPath(name).suffix](packed)
+    elif name in {wanted + suffix for suffix in _OPEN}:
+        with _OPEN[PurePosixPath(name).suffix](io.BytesIO(packed)) as file:
+            yield room.read(file)
     elif _is_archive(name):
-        members = _members_of_zip(packed) if name.endswith(".zip") else _members_of_tar(packed)
+        members = _members_of_zip(packed, room) if name.endswith(".zip") else _members_of_tar(packed, room)
         # Plain members first: an archive in the archive, as UCI has them one level deep, is opened only if it must be.
         for inner, read_member in sorted(members, key=lambda member: _is_archive(member[0])):
             if inner.startswith(wanted) or (_is_archive(inner) and not nested):
-                yield from _unpack(wanted, inner, read_member(), nested=True)
+                yield from _unpack(wanted, inner, read_member(), room, nested=True)
 
 
 def _is_archive(name: str) -> bool:
     return name.endswith((".zip", ".tar.gz", ".tgz"))
 
 
-def _members_of_zip(packed: bytes) -> list[tuple[str, Callable[[], bytes]]]:
+def _members_of_zip(packed: bytes, room: Room) -> list[tuple[str, Callable[[], bytes]]]:
     archive = zipfile.ZipFile(io.BytesIO(packed))
-    return [(PurePosixPath(info.filename).name, partial(archive.read, info)) for info in archive.infolist()]
+
+    def read_member(info: zipfile.ZipInfo) -> bytes:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # of others, pieces have no limit
+            raise NotImplementedError(f"{info.filename} is not packed by the method 'deflate'")
+        with archive.open(info) as file:
+            return room.read(file)
+
+    return [(PurePosixPath(info.filename).name, partial(read_member, info)) for info in archive.infolist()]
 
 
-def _members_of_tar(packed: bytes) -> list[tuple[str, Callable[[], bytes]]]:
-    archive = tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz")  # noqa: SIM115 (holds memory only, nothing to close)
+def _members_of_tar(packed: bytes, room: Room) -> list[tuple[str, Callable[[], bytes]]]:
+    with gzip.open(io.BytesIO(packed)) as file:
+        plain = io.BytesIO(room.read(file))  # at once, for a list of the members takes all of it anyway
+    archive = tarfile.open(fileobj=plain, mode="r:")  # noqa: SIM115 (holds memory only, nothing to close)
     files = [member for member in archive if member.isfile()]
-    return [(PurePosixPath(member.name).name, partial(_read_from_tar, archive, member)) for member in files]
+    return [(PurePosixPath(member.name).name, partial(_read_from_tar, archive, member, room)) for member in files]
 
 
-def _read_from_tar(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+def _read_from_tar(archive: tarfile.TarFile, member: tarfile.TarInfo, room: Room) -> bytes:
     handle = archive.extractfile(member)
     assert handle is not None  # it is for folders and links only
-    return handle.read()
+    return room.read(handle)

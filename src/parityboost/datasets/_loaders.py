@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.utils import Bunch
 
 from ._bunch import make_bunch, to_arrays
-from ._catalogue import ADULT, BANK, COMPAS, COMPAS_ZAFAR_ATTRIBUTES, KDD_CENSUS
+from ._catalogue import ADULT, ADULT_AUTHORS_ATTRIBUTES, BANK, COMPAS, COMPAS_ZAFAR_ATTRIBUTES, KDD_CENSUS
 from ._files import read
 from ._sources import obtain
 from ._spec import Dataset
@@ -24,7 +24,12 @@ _BUNDLED = Path(__file__).parent / "data" / "adult.csv.gz"
 
 
 def load_adult(
-    *, data_home: Folder = None, download: bool = True, return_X_y: bool = False, as_frame: bool = True
+    *,
+    data_home: Folder = None,
+    download: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = True,
+    attributes: Literal["table1", "authors"] = "table1",
 ) -> Loaded:
     """Load Adult census, bundled with the package: does a person earn more than 50K a year?
 
@@ -39,6 +44,9 @@ def load_adult(
     as_frame : bool, default=True
         False gives NumPy arrays instead of pandas objects; `data` is then an array of objects with the same values,
         since it mixes numbers and categories.
+    attributes : {"table1", "authors"}, default="table1"
+        The fourteen attributes that the paper's Table 1 counts, or the eleven that its authors' scripts use: without
+        fnlwgt, education-num and relationship.
 
     Returns
     -------
@@ -61,8 +69,13 @@ def load_adult(
     (45175, 14)
     >>> adult.protected, adult.positive_label
     ('Female', '>50K')
+    >>> load_adult(attributes="authors").data.shape
+    (45175, 11)
     """
-    return _finish(_to_bunch(ADULT, [read(ADULT.files[0], _BUNDLED, ADULT)]), return_X_y, as_frame)
+    if attributes not in ("table1", "authors"):
+        raise ValueError(f"attributes must be 'table1' or 'authors', got {attributes!r}")
+    dataset = replace(ADULT, attributes=ADULT_AUTHORS_ATTRIBUTES) if attributes == "authors" else ADULT
+    return _finish(_to_bunch(dataset, [read(dataset.files[0], _BUNDLED, dataset)]), return_X_y, as_frame)
 
 
 def fetch_bank(

@@ -19,6 +19,7 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 _PACKINGS = ("", ".gz", ".xz", ".bz2", ".zip")
 _PLAIN = (str, bool, int, float, np.bool_, np.number)  # what an object column may hold
+_BITS = 63  # of a whole number
 _SHOWN = 20  # values or columns that an error message lists
 
 
@@ -141,7 +142,7 @@ def naming(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is empty") from None
     except (pd.errors.ParserError, UnicodeDecodeError, *DAMAGED) as error:
         kind = _kind(path)[1:].upper()
-        raise ValueError(f"{path} cannot be read as {kind} in UTF-8: {error}") from error
+        raise ValueError(f"{path} cannot be read as {kind} in UTF-8: {str(error).strip()}") from error
 
 
 def check_fields(path: Path, table: pd.DataFrame) -> None:
@@ -210,6 +211,7 @@ def _to_attribute(column: pd.Series[Any]) -> pd.Series[Any]:
         return column.astype("float64" if column.isna().any() else plain)
     others = column.dropna() if column.dtype == object else column[:0]
     odd = next((type(value).__name__ for value in others if not isinstance(value, _PLAIN)), None)
+    _check_whole_numbers("", column)
     if pd.api.types.is_string_dtype(column.dtype) and odd is None:
         return column.astype("category")
     raise ValueError(
@@ -262,10 +264,26 @@ def _protected_group(groups: pd.DataFrame, protected: Any, several: bool) -> Any
     return tuple(found) if several else found[0]
 
 
+def _check_whole_numbers(role: str, column: pd.Series[Any]) -> None:
+    """A file may hold whole numbers of any length; a model can tell those of 64 bits apart, and no others."""
+    for value in column if column.dtype == object else ():
+        if isinstance(value, int) and value.bit_length() > _BITS:
+            raise ValueError(
+                f"{role}column {column.name!r} holds a whole number of {value.bit_length()} bits, and at most {_BITS} "
+                "are possible: make it text or a smaller number"
+            )
+
+
 def _values_without_gaps(role: str, column: pd.Series[Any]) -> list[Any]:
+    _check_whole_numbers(f"{role} ", column)
     n_missing = int(column.isna().sum())
     if n_missing:
         raise ValueError(f"{role} column {column.name!r} has no value in {n_missing} of {len(column)} rows")
+    return distinct_values(role, column)
+
+
+def distinct_values(role: str, column: pd.Series[Any]) -> list[Any]:
+    """The values of a column, each once."""
     try:
         values = list(pd.unique(column))
     except TypeError as error:

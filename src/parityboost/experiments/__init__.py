@@ -1,22 +1,32 @@
 """The paper's evaluation: its runs, its figures and tables, and a verdict on what it says about them."""
 
-from ._claim_list import CLAIMS
-from ._claims import Claim, judge
-from ._plan import C_VALUES, FIGURES, Figure, Run, plan
+from ._claim_list import FIRST_CLAIMS
+from ._claims import Check, Claim, compare, judge
+from ._claims_added import ADDED_CLAIMS
+from ._plan import C_VALUES, FIGURES, RECIPES, Figure, Run, plan
 from ._rows import NotMeasuredError, Results
 from ._runner import perform
+from ._settings import SETTINGS, Setting
 from ._store import Store
+
+CLAIMS: tuple[Claim, ...] = (*FIRST_CLAIMS, *ADDED_CLAIMS)
 
 __all__ = [
     "CLAIMS",
     "C_VALUES",
     "FIGURES",
+    "FIRST_CLAIMS",
+    "RECIPES",
+    "SETTINGS",
+    "Check",
     "Claim",
     "Figure",
     "NotMeasuredError",
     "Results",
     "Run",
+    "Setting",
     "Store",
+    "compare",
     "judge",
     "perform",
     "plan",

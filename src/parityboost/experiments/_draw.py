@@ -1,29 +1,21 @@
-"""Draws the figures: one panel per dataset, the same colour for a method everywhere, readable in print and in grey."""
+"""Draws the figures: one panel per dataset and setting, narrow enough for a phone, readable in print and in grey."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ..plot._style import METHODS, apart
+from ._paper_values import GAINS_OF_C, MARKS, SETTLED, STRETCHES, THETA
 from ._plan import Figure
 from ._rows import DATASET_NAMES, MEASURE_NAMES, measures_of
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, ordered so that neighbours differ in lightness.
-COLOURS = {
-    "AdaBoost": "#999999",
-    "SMOTEBoost": "#E69F00",
-    "AdaBoost SDB": "#56B4E9",
-    "FAE": "#009E73",
-    "Krasanakis et al.": "#CC79A7",
-    "Zafar et al.": "#F0E442",
-    "AdaFair": "#0072B2",
-    "AdaFair NoCumul": "#D55E00",
-}
-HATCHES = {"AdaFair": "", "AdaFair NoCumul": "////", "Zafar et al.": "....", "Krasanakis et al.": "\\\\\\\\"}
+HATCHES = {"AdaFair NoCumul": "////", "Krasanakis et al.": "\\\\\\\\"}
 LINES = {
     "accuracy": ("#000000", "-", "o"),
     "balanced_accuracy": ("#0072B2", "-", "s"),
@@ -34,16 +26,17 @@ LINES = {
     "tnr_nonprot": ("#CC79A7", "--", ">"),
 }
 OVER_ROUNDS = {
-    "objective": ("Objective (validation)", "#000000", "-"),
-    "validation_ber": ("BER (validation)", "#0072B2", "-"),
-    "test_ber": ("BER (test)", "#56B4E9", "-"),
-    "validation_violation": ("D.M. (validation)", "#D55E00", "-"),
-    "test_violation": ("D.M. (test)", "#E69F00", "-"),
+    "objective": ("Objective (validation)", "#000000"),
+    "validation_ber": ("BER (validation)", "#0072B2"),
+    "test_ber": ("BER (test)", "#56B4E9"),
+    "validation_violation": ("D.M. (validation)", "#D55E00"),
+    "test_violation": ("D.M. (test)", "#E69F00"),
 }
-GAP_NAMES = {"fnr": "δFNR", "fpr": "δFPR", "selection_rate": "δSP"}
+GAP_NAMES = {"fnr": "δFNR", "fpr": "δFPR", "sp": "δSP"}
+PAPER = {"color": "#B00020", "marker": "D", "markerfacecolor": "none", "markersize": 6, "linestyle": "none"}
 STYLE: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.titlesize": 9,
+    "font.size": 9,
+    "axes.titlesize": 10,
     "axes.titleweight": "bold",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -54,15 +47,18 @@ STYLE: dict[Any, Any] = {
     "grid.color": "#e5e5e5",
     "grid.linewidth": 0.6,
     "legend.frameon": False,
+    "legend.fontsize": 8,
     "hatch.linewidth": 0.5,
     "svg.hashsalt": "parityboost",  # the same numbers make the same file
     "svg.fonttype": "none",
+    "path.simplify": True,
     "figure.dpi": 100,
 }
+WIDTH = 5.0  # inches: two beside each other on a screen, one on a phone
 
 
-def render(figure: Figure, panels: dict[str, pd.DataFrame]) -> dict[str, bytes]:
-    """A figure as SVG and PNG, from the tables of its panels."""
+def render(figure: Figure, dataset: str, table: pd.DataFrame, setting: str = "") -> dict[str, bytes]:
+    """A panel as SVG and PNG, from its table."""
     try:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
@@ -70,16 +66,18 @@ def render(figure: Figure, panels: dict[str, pd.DataFrame]) -> dict[str, bytes]:
 
     files = {}
     with mpl.rc_context(STYLE):
-        canvas = draw(figure, panels)
+        canvas = draw(figure, dataset, table, setting)
         options: dict[str, dict[str, Any]] = {"svg": {"metadata": {"Date": None}}, "png": {"dpi": 160}}
         for kind, chosen in options.items():
             buffer = io.BytesIO()
             canvas.savefig(buffer, format=kind, **chosen)
             files[kind] = buffer.getvalue()
+    # A hundredth of a point is enough for a drawing.
+    files["svg"] = re.sub(rb"(\d\.\d\d)\d+", rb"\1", files["svg"])
     return files
 
 
-def draw(figure: Figure, panels: dict[str, pd.DataFrame]) -> Any:
+def draw(figure: Figure, dataset: str, table: pd.DataFrame, setting: str = "") -> Any:
     """A matplotlib figure, in the style that is set."""
     from matplotlib.figure import Figure as Canvas
 
@@ -89,28 +87,22 @@ def draw(figure: Figure, panels: dict[str, pd.DataFrame]) -> Any:
         "rounds": _over_rounds,
         "costs": _costs,
     }[figure.kind]
-    wide = figure.kind == "rounds"
-    n_columns = 1 if wide or len(panels) == 1 else 2
-    n_rows = -(-len(panels) // n_columns)
-    height = 2.1 if wide else 2.9
-    canvas = Canvas(figsize=(10.2 if n_columns == 2 or wide else 6.4, height * n_rows + 0.7), layout="constrained")
-    canvas.suptitle(f"Figure {figure.number}. {figure.title}", x=0.01, ha="left", fontsize=11, fontweight="bold")
-    axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for axis, (dataset, table) in zip(axes, panels.items(), strict=False):
-        axis.set_title(DATASET_NAMES[dataset], loc="left")
-        draw_panel(axis, figure, table)
-    for axis in axes[len(panels) :]:
-        axis.remove()
-    handles, labels = axes[0].get_legend_handles_labels()
+    canvas = Canvas(figsize=(WIDTH, 3.6), layout="constrained")
+    axis = canvas.subplots()
+    axis.set_title(DATASET_NAMES[dataset] + (f", {setting}" if setting else ""), loc="left")
+    draw_panel(axis, figure, dataset, table)
+    handles, labels = axis.get_legend_handles_labels()
     if handles:
-        canvas.legend(handles, labels, loc="outside lower center", ncols=len(handles))
+        canvas.legend(handles, labels, loc="outside lower center", ncols=3)
     return canvas
 
 
-def _bars(axis: Any, figure: Figure, table: pd.DataFrame) -> None:
-    """Bars of every method side by side for each measure, with the number above."""
+def _bars(axis: Any, figure: Figure, dataset: str, table: pd.DataFrame) -> None:
+    """Bars of every method side by side for each measure; numbers where it matters: balanced accuracy, unfairness."""
     measures = measures_of(figure)
     width = 0.84 / len(figure.methods)
+    means = table.set_index(["method", "measure"])["mean"]
+    marked = False
     for k, method in enumerate(figure.methods):
         rows = table[table["method"] == method].set_index("measure").loc[measures]
         at = np.arange(len(measures)) - 0.42 + width * (k + 0.5)
@@ -120,22 +112,33 @@ def _bars(axis: Any, figure: Figure, table: pd.DataFrame) -> None:
             width * 0.92,
             yerr=rows["sd"],
             label=method,
-            color=COLOURS[method],
+            color=METHODS[method],
             hatch=HATCHES.get(method),
-            edgecolor="white" if HATCHES.get(method) else COLOURS[method],
+            edgecolor="white" if method in HATCHES else METHODS[method],
             linewidth=0,
             error_kw={"elinewidth": 0.7, "capsize": 1.3, "capthick": 0.7},
         )
-        for x, mean, sd in zip(at, rows["mean"], rows["sd"], strict=True):
-            text, height = (f"{mean:.2f}".removeprefix("0"), mean + sd) if np.isfinite(mean) else ("n/a", 0)
-            axis.text(x, height + 0.015, text, ha="center", va="bottom", fontsize=5, rotation=90, color="#333333")
-    axis.set_xticks(np.arange(len(measures)), [MEASURE_NAMES[m].replace(" ", "\n", 1) for m in measures], fontsize=7)
+        for x, name, mean, sd in zip(at, measures, rows["mean"], rows["sd"], strict=True):
+            if not np.isfinite(mean):
+                axis.text(x, 0.015, "n/a", ha="center", va="bottom", fontsize=7, rotation=90, color="#333333")
+            elif name in ("balanced_accuracy", figure.notion):
+                text = f"{mean:.2f}".removeprefix("0")
+                axis.text(x, mean + sd + 0.02, text, ha="center", va="bottom", fontsize=7, rotation=90, color="#333333")
+        for mark in MARKS.get((figure.number, dataset), ()):
+            if mark.method == method:
+                height = mark.value + (means[mark.against, mark.measure] if mark.against else 0.0)
+                label = None if marked else "the paper's text"
+                axis.plot([at[measures.index(mark.measure)]], [height], label=label, **PAPER)
+                marked = True
+    names = [MEASURE_NAMES[m].replace("Non-prot.", "Non-p.").replace(" ", "\n", 1) for m in measures]
+    axis.set_xticks(np.arange(len(measures)), names, fontsize=8)
     axis.tick_params(axis="x", length=0)
-    axis.set_ylim(0, max(1.12, 1.15 * float((table["mean"] + table["sd"]).max())))
+    axis.set_ylim(0, max(1.15, 1.15 * float((table["mean"] + table["sd"]).max())))
     axis.set_yticks(np.arange(0, 1.01, 0.2))
+    axis.set_ylabel("share; unfairness: 0 is best")
 
 
-def _over_c(axis: Any, figure: Figure, table: pd.DataFrame) -> None:
+def _over_c(axis: Any, figure: Figure, dataset: str, table: pd.DataFrame) -> None:
     ends = []
     for name, (colour, line, marker) in LINES.items():
         measure = figure.notion if name == "unfairness" else name
@@ -145,80 +148,87 @@ def _over_c(axis: Any, figure: Figure, table: pd.DataFrame) -> None:
             linewidth=1.2, elinewidth=0.6, capsize=1.5, capthick=0.6,
         )  # fmt: skip
         ends.append((float(rows["mean"].iloc[-1]), MEASURE_NAMES[measure], colour))
+        if figure.number == 7 and dataset in GAINS_OF_C and measure in GAINS_OF_C[dataset]:
+            height = float(rows["mean"].iloc[0]) + GAINS_OF_C[dataset][measure]
+            label = "the paper's text: from c = 0 to 1" if measure == "tpr_prot" else None
+            axis.plot([1.0], [height], label=label, **PAPER)
     axis.set_ylim(-0.02, 1.05)
     axis.set_xlim(-0.03, 1.03)
     axis.set_xticks(np.linspace(0, 1, 6))
-    axis.set_xlabel("c")
-    _label_ends(axis, ends, 1.03, 0.062)
+    axis.set_xlabel("c: by error (0) or balanced error (1)")
+    axis.set_ylabel("share; unfairness: 0 is best")
+    _label_ends(axis, ends, 1.05, 0.07)
 
 
-def _over_rounds(axis: Any, figure: Figure, table: pd.DataFrame) -> None:
+def _over_rounds(axis: Any, figure: Figure, dataset: str, table: pd.DataFrame) -> None:
     ends = []
-    for name, (label, colour, line) in OVER_ROUNDS.items():
-        axis.plot(table["round"], table[name], color=colour, linestyle=line, linewidth=0.9)
+    for name, (label, colour) in OVER_ROUNDS.items():
+        axis.plot(table["round"], table[name], color=colour, linewidth=0.9)
         ends.append((float(table[name].iloc[-20:].mean()), label, colour))
     theta = int(table["theta"].iloc[0])
     axis.axvline(theta, color="#666666", linestyle=":", linewidth=1)
     top = min(1.0, 1.05 * float(table[list(OVER_ROUNDS)].iloc[5:].max().max()))
-    axis.annotate(f"θ = {theta}", (theta, top), xytext=(-3, -2), textcoords="offset points", ha="right", va="top")
+    side = "right" if theta > 0.2 * len(table) else "left"
+    axis.annotate(f"θ = {theta}", (theta, top), xytext=(-3 if side == "right" else 3, -2), textcoords="offset points",
+                  ha=side, va="top")  # fmt: skip
+    if dataset in THETA:
+        axis.axvline(THETA[dataset], color=PAPER["color"], linestyle="--", linewidth=1, label="the paper's text")
+    if dataset in STRETCHES:
+        stretch = STRETCHES[dataset]
+        named = None if dataset in THETA else "the paper's text"
+        axis.fill_between([stretch.first, len(table)], stretch.low, stretch.high, color=PAPER["color"], alpha=0.35,
+                          linewidth=1.5, label=named)  # fmt: skip
     axis.set_ylim(0, top)
     axis.set_xlim(0, len(table))
     axis.set_xlabel("boosting rounds")
-    _label_ends(axis, ends, len(table) * 1.005, 0.11 * top)
+    axis.set_ylabel("share; 0 is best")
+    _label_ends(axis, ends, len(table) * 1.02, 0.075 * top)
 
 
-def _costs(axis: Any, figure: Figure, table: pd.DataFrame) -> None:
-    """Split 0, as a line for AdaFair and as dots for NoCumul, which may jump from -1 to 1 every round; the band is the
-    middle 80 % of all splits.
+def _costs(axis: Any, figure: Figure, dataset: str, table: pd.DataFrame) -> None:
+    """Split 0, a line for AdaFair and dots for NoCumul, which may jump; the band is the middle 80 % of all splits.
+
+    Few dots may lie far out: those are left out, and counted.
     """
     gaps = list(dict.fromkeys(table["gap"]))
+    shown = table[["low", "high", "split_0"]].to_numpy()
+    limit = 1.1 * max(float(np.quantile(np.abs(shown), 0.98)), 2 * SETTLED)
+    outside = int((table["split_0"].abs() > limit).sum())
     for method in reversed(figure.methods):
-        colour = COLOURS[method]
-        for gap, line, marker in zip(gaps, ("-", "--"), ("o", "x"), strict=False):
+        for k, gap in enumerate(gaps):
             rows = table[(table["method"] == method) & (table["gap"] == gap)]
-            name = GAP_NAMES.get(gap, gap)
+            label = f"{GAP_NAMES.get(gap, gap)} {method}"
             if method == "AdaFair":
-                axis.fill_between(rows["round"], rows["low"], rows["high"], color=colour, alpha=0.2, linewidth=0)
-                axis.plot(
-                    rows["round"],
-                    rows["split_0"],
-                    color=colour,
-                    linestyle=line,
-                    linewidth=1.1,
-                    label=f"{name} {method}",
+                axis.fill_between(
+                    rows["round"], rows["low"], rows["high"], color=METHODS[method], alpha=0.2, linewidth=0
                 )
-            else:
-                axis.scatter(
-                    rows["round"], rows["split_0"], s=6, marker=marker, linewidths=0.6, color=colour,
-                    label=f"{name} {method}",
-                )  # fmt: skip
+                axis.plot(rows["round"], rows["split_0"], ("-", "--")[k], color=METHODS[method], linewidth=1.1,
+                          label=label)  # fmt: skip
+            else:  # one path of short strokes: hundreds of markers would make a large file
+                x = rows["round"].to_numpy()
+                strokes = np.column_stack([x - 0.3, x + 0.3, np.full(len(x), np.nan)]).ravel()
+                axis.plot(strokes, rows["split_0"].to_numpy().repeat(3), color=(METHODS[method], "#7A3500")[k],
+                          linewidth=(2.4, 1.4)[k], solid_capstyle="round", label=label)  # fmt: skip
     axis.axhline(0, color="#666666", linewidth=0.6)
-    limit = float(np.abs(table[["low", "high", "split_0"]].to_numpy()).max()) * 1.05
+    if figure.number == 6:
+        for side in (-SETTLED, SETTLED):
+            axis.axhline(side, color=PAPER["color"], linewidth=0.9, linestyle="--",
+                         label=f"the paper's text: ±{SETTLED}" if side > 0 else None)  # fmt: skip
+    if outside:
+        axis.text(0.99, 0.98, f"{outside} of {len(table)} dots outside", transform=axis.transAxes, ha="right", va="top",
+                  fontsize=8, color="#595959")  # fmt: skip
     axis.set_ylim(-limit, limit)
     axis.set_xlim(0, int(table["round"].max()) + 1)
     axis.set_xlabel("boosting rounds")
+    axis.set_ylabel("non-protected minus protected")
 
 
 def _label_ends(axis: Any, ends: list[tuple[float, str, str]], x: float, gap: float) -> None:
-    """Names beside the ends of the lines; where they would overlap they form a block around their common middle."""
+    """Names beside the ends of the lines, moved apart where they would overlap."""
     ordered = sorted((end for end in ends if np.isfinite(end[0])), key=lambda end: end[0])
-    blocks: list[list[float]] = []
-    for end in ordered:
-        blocks.append([end[0]])
-        while len(blocks) > 1 and _top(blocks[-2], gap) + gap > _bottom(blocks[-1], gap):
-            last = blocks.pop()
-            blocks[-1] += last
-    heights = [_bottom(block, gap) + gap * k for block in blocks for k in range(len(block))]
+    heights = apart([end[0] for end in ordered], gap)
     for (_, label, colour), height in zip(ordered, heights, strict=True):
-        axis.text(x, height, label, color=_darker(colour), fontsize=7, va="center", ha="left", clip_on=False)
-
-
-def _bottom(block: list[float], gap: float) -> float:
-    return float(np.mean(block)) - gap * (len(block) - 1) / 2
-
-
-def _top(block: list[float], gap: float) -> float:
-    return float(np.mean(block)) + gap * (len(block) - 1) / 2
+        axis.text(x, height, label, color=_darker(colour), fontsize=8, va="center", ha="left", clip_on=False)
 
 
 def _darker(colour: str) -> str:

@@ -16,11 +16,12 @@ from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
 from .. import _rates
-from ..baselines.registry import get_method
+from ..baselines.registry import DM, get_method
 from ..datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
-from ..explain import choices_over_c
+from ..explain import choices_over_c, scored_on
 from ..notions import get_notion
-from ._plan import C_VALUES, PROTOCOLS, Run
+from ._authors import AuthorsClassifier, GuardedMistreatment, choose_theta, objective_for_theta
+from ._plan import C_VALUES, PROTOCOLS, RECIPES, Run
 
 TABLE_1: dict[str, Callable[..., Bunch]] = {
     "adult": load_adult,
@@ -28,14 +29,17 @@ TABLE_1: dict[str, Callable[..., Bunch]] = {
     "compas": fetch_compas,
     "kdd": fetch_kdd_census,
 }
-# The experiments follow Zafar et al., who use five attributes of Compass; Table 1 counts nine.
-LOADERS: dict[str, Callable[..., Bunch]] = {**TABLE_1, "compas": partial(fetch_compas, attributes="zafar")}
+LOADERS: dict[tuple[str, str], Callable[..., Bunch]] = {
+    **{(name, "table1"): loader for name, loader in TABLE_1.items()},
+    ("adult", "authors"): partial(load_adult, attributes="authors"),
+    ("compas", "zafar"): partial(fetch_compas, attributes="zafar"),
+}
 
 
 @lru_cache(maxsize=1)  # runs come dataset by dataset
-def load(dataset: str) -> Bunch:
-    """A dataset as the experiments use it."""
-    return LOADERS[dataset]()
+def load(dataset: str, attributes: str = "table1") -> Bunch:
+    """A dataset with some of its attributes."""
+    return LOADERS[dataset, attributes]()
 
 
 def execute(run: Run) -> dict[str, Any]:
@@ -44,16 +48,14 @@ def execute(run: Run) -> dict[str, Any]:
     ``choices`` has, for every c (only 1 for methods without c), θ and ``counts[group][y][ŷ]`` on the test data, the
     protected group first. All measures are functions of these counts. ``rounds`` has what is drawn over the rounds.
     """
-    bunch = load(run.dataset)
+    bunch = load(run.dataset, run.attributes)
     protocol = PROTOCOLS[run.protocol]
+    data = one_hot(bunch.data) if RECIPES[run.recipe].get("smote") == "plain" else bunch.data
     X, X_test, y, y_test, s, s_test = train_test_split(
-        bunch.data, bunch.target, bunch.sensitive, test_size=protocol["test_size"], random_state=run.split
+        data, bunch.target, bunch.sensitive, test_size=protocol["test_size"], random_state=run.split
     )
     method = get_method(run.method)
-    parameters: dict[str, Any] = {"random_state": run.split, "n_jobs": 1}
-    if "n_estimators" in method.factory().get_params():
-        parameters["n_estimators"] = protocol["n_estimators"]
-    model = method.make(run.notion, run.dataset, **parameters)
+    model = make(run, bunch)
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
         warnings.simplefilter("always")
         started = time.perf_counter()
@@ -71,6 +73,38 @@ def execute(run: Run) -> dict[str, Any]:
     return {"groups": groups, "seconds": seconds, "choices": choices, "rounds": rounds, "notes": notes}
 
 
+def make(run: Run, bunch: Bunch) -> Any:
+    """The run's estimator, not fitted yet."""
+    method = get_method(run.method)
+    parameters: dict[str, Any] = {"random_state": run.split, "n_jobs": 1}
+    if "n_estimators" in method.factory().get_params():
+        parameters["n_estimators"] = PROTOCOLS[run.protocol]["n_estimators"]
+    parameters |= RECIPES[run.recipe]
+    rules = parameters.pop("rules", None)
+    if rules is None:
+        return method.make(run.notion, run.dataset, **parameters)
+    model = AuthorsClassifier().set_params(**method.make(run.notion, run.dataset, **parameters).get_params())
+    model.rules = tuple(rules)
+    if "guard" in rules and run.notion == DM:
+        protected = sorted(set(bunch.sensitive)).index(bunch.protected)  # the model's groups are sorted too
+        model.set_params(notion=GuardedMistreatment(protected))
+    return model
+
+
+def one_hot(data: pd.DataFrame) -> pd.DataFrame:
+    """As the scripts have it: a 0/1 column for each category, one for both of two; numbers of mean 0 and variance 1."""
+    columns = {}
+    for name, column in data.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            categories = list(column.cat.categories)
+            for category in categories if len(categories) > 2 else categories[1:]:
+                columns[f"{name} = {category}"] = (column == category).to_numpy(np.int8)
+        else:
+            values = column.to_numpy(np.float64)
+            columns[str(name)] = (values - values.mean()) / (values.std() or 1.0)
+    return pd.DataFrame(columns, index=data.index)
+
+
 def count(cell: NDArray[np.intp], positive: NDArray[np.bool_]) -> NDArray[np.intp]:
     """``counts[group, y, ŷ]`` of two groups."""
     counts: NDArray[np.intp] = np.bincount(2 * cell + positive, minlength=8).reshape(2, 2, 2)
@@ -82,22 +116,27 @@ def _boosting_path(
 ) -> tuple[list[dict[str, Any]], dict[str, list[float]]]:
     """Everything the figures show of one fit of AdaFair: c enters the choice of θ only, so no c needs its own fit."""
     history = model.history_
-    thetas = choices_over_c(model, C_VALUES)["theta"].to_numpy()
-    assert thetas[-1] == model.theta_  # c = 1
+    if isinstance(model, AuthorsClassifier):
+        thetas = np.array([choose_theta(model, c) for c in C_VALUES])
+        objective = objective_for_theta(model)
+    else:
+        thetas = choices_over_c(model, C_VALUES)["theta"].to_numpy()
+        assert thetas[-1] == model.theta_  # c = 1
+        objective = history[f"{scored_on(model)}_objective"].to_numpy()
     path = np.array([count(cell, margin > 0) for margin in model.staged_decision_function(X_test)])
     choices = [
         {"c": c, "theta": theta, "counts": path[theta - 1].tolist()}
         for c, theta in zip(C_VALUES, thetas.tolist(), strict=True)
     ]
     # history_ has second minus first group, the paper non-protected minus protected.
-    protected_first = model.groups_[0] == load(run.dataset).protected
+    protected_first = model.groups_[0] == load(run.dataset, run.attributes).protected
     sign = 1.0 if protected_first else -1.0
     rounds = {name: (sign * history[name]).tolist() for name in history if name.startswith("delta_")}
     if run.protocol == "rounds":
         rounds |= {
             "validation_ber": history["validation_ber"].tolist(),
             "validation_violation": history["validation_violation"].tolist(),
-            "objective": history["validation_objective"].tolist(),
+            "objective": objective.tolist(),
             "test_ber": _rates.balanced_error_rate(path.astype(float)).tolist(),
             "test_violation": get_notion(run.notion or "none").violation(path.astype(float)).tolist(),
         }

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..baselines.registry import DATASETS, DM, EO, SP, get_method
+from ..baselines.registry import DATASETS, DM, EO, SP
+
+if TYPE_CHECKING:
+    from ._settings import Setting
 
 N_SPLITS = 10
 C_VALUES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -19,6 +22,26 @@ PLAIN = ("AdaBoost", "SMOTEBoost")
 CUMULATIVE = ("AdaFair", "AdaFair NoCumul")
 # On how many rounds and how much test data a run is made: the paper's two protocols.
 PROTOCOLS = {"halves": {"n_estimators": 200, "test_size": 0.5}, "rounds": {"n_estimators": 500, "test_size": 0.33}}
+# What a run changes of the parameters that the registry and the protocol give. Settings choose among these by name.
+# Plain SMOTE is on a 0/1 column for each category.
+# The scripts' own rules, in _authors.py: the guarded cost; no costs in the first round, whose F.M. counts as 1; and, if
+# not cumulative, F.M. of the round's learner in the choice of θ.
+RULES = ["guard", "first round", "learner's theta"]
+RECIPES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "discrete": {"update": "discrete"},
+    "confidence": {"update": "confidence"},
+    "authors": {"rules": RULES, "update": "discrete", "n_estimators": 500, "validation_fraction": None},
+    "authors rounds": {
+        "rules": RULES,
+        "update": "discrete",
+        "validation_fraction": 0.3,
+        "costs_from": "validation",
+    },
+    "plain": {"smote": "plain"},
+    "plain 500": {"smote": "plain", "n_synthetic": 500},
+    "tau 3": {"tau": 3.0},
+}
 
 
 @dataclass(frozen=True)
@@ -35,12 +58,16 @@ class Run:
         Seed of the split, of the validation split and of the method.
     protocol : {"halves", "rounds"}
         Random halves with T = 200, or 67/33 with T = 500 and everything measured after each round.
+    attributes : {"table1", "authors", "zafar"}
+        Which attributes of the dataset are used.
+    recipe : str
+        A name in :data:`RECIPES`: what differs from the method's parameters in the registry.
 
     Examples
     --------
     >>> from parityboost.experiments import Run
     >>> Run("adult", "AdaFair", "equal_opportunity", split=3).key
-    'halves-adult-adafair-equal_opportunity-03'
+    'halves-adult_table1-adafair-default-equal_opportunity-03'
     """
 
     dataset: str
@@ -48,16 +75,19 @@ class Run:
     notion: str | None
     split: int
     protocol: str = "halves"
+    attributes: str = "table1"
+    recipe: str = "default"
 
     @property
     def key(self) -> str:
         """Name of the run's file."""
-        words = [self.protocol, self.dataset, self.method, self.notion or "any", f"{self.split:02d}"]
+        words = [self.protocol, f"{self.dataset}_{self.attributes}", self.method, self.recipe]
+        words += [self.notion or "any", f"{self.split:02d}"]
         return "-".join(re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_") for word in words)
 
     def as_dict(self) -> dict[str, Any]:
-        """The run as JSON can hold it, with the numbers that its protocol stands for."""
-        return {**asdict(self), **PROTOCOLS[self.protocol]}
+        """The run as JSON can hold it, with the numbers that its protocol and its recipe stand for."""
+        return {**asdict(self), **PROTOCOLS[self.protocol], "parameters": RECIPES[self.recipe]}
 
 
 @dataclass(frozen=True)
@@ -97,12 +127,12 @@ class Figure:
         """Stem of its files."""
         return f"figure-{self.number:02d}-{self.kind}-{self.notion.replace('_', '-')}"
 
-    def runs(self, dataset: str, n_splits: int = N_SPLITS) -> Iterator[Run]:
+    def runs(self, dataset: str, setting: Setting, n_splits: int = N_SPLITS) -> Iterator[Run]:
         """The runs that its panel of a dataset needs."""
         for split in range(1 if self.kind == "rounds" else n_splits):
             for method in self.methods:
-                notion = self.notion if get_method(method).takes_notion else None
-                yield Run(dataset, method, notion, split, "rounds" if self.kind == "rounds" else "halves")
+                protocol = "rounds" if self.kind == "rounds" else "halves"
+                yield setting.run(dataset, method, self.notion, split, protocol)
 
 
 FIGURES: tuple[Figure, ...] = (
@@ -117,19 +147,22 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure(4, "rounds", DM, ("AdaFair",), "Over the boosting rounds, disparate mistreatment"),
     Figure(5, "performance", DM, CUMULATIVE, "Disparate mistreatment: cumulative or not"),
-    Figure(6, "costs", DM, CUMULATIVE, "Disparate mistreatment: fairness-related costs per round"),
+    Figure(6, "costs", DM, CUMULATIVE, "Disparate mistreatment: δFNR and δFPR per round"),
     Figure(7, "balance", DM, ("AdaFair",), "Disparate mistreatment: the effect of c"),
     Figure(8, "performance", SP, CUMULATIVE, "Statistical parity: cumulative or not"),
-    Figure(9, "costs", SP, CUMULATIVE, "Statistical parity: fairness-related costs per round"),
+    Figure(9, "costs", SP, CUMULATIVE, "Statistical parity: δSP per round"),
     Figure(10, "performance", EO, CUMULATIVE, "Equal opportunity: cumulative or not"),
-    Figure(11, "costs", EO, CUMULATIVE, "Equal opportunity: fairness-related costs per round"),
+    Figure(11, "costs", EO, CUMULATIVE, "Equal opportunity: δFNR per round"),
     Figure(12, "balance", SP, ("AdaFair",), "Statistical parity: the effect of c"),
     Figure(13, "balance", EO, ("AdaFair",), "Equal opportunity: the effect of c"),
 )
 
 
 def plan(
-    datasets: Iterable[str] = DATASETS, figures: Iterable[Figure] = FIGURES, n_splits: int = N_SPLITS
+    datasets: Iterable[str] = DATASETS,
+    figures: Iterable[Figure] = FIGURES,
+    n_splits: int = N_SPLITS,
+    settings: Iterable[str] | None = None,
 ) -> Iterator[Run]:
     """Every run that the figures need, once: dataset by dataset, split by split.
 
@@ -141,6 +174,8 @@ def plan(
         The figures.
     n_splits : int, default=10
         Number of random splits; their seeds are 0, 1, ….
+    settings : iterable of str, optional
+        Names in :data:`SETTINGS`; all three by default. Settings share the runs that they have in common.
 
     Yields
     ------
@@ -149,12 +184,20 @@ def plan(
     Examples
     --------
     >>> from parityboost.experiments import FIGURES, plan
-    >>> [run.method for run in plan(["adult"], FIGURES[:1], n_splits=1)]
+    >>> [run.method for run in plan(["adult"], FIGURES[:1], n_splits=1, settings=["ours"])]
     ['AdaBoost', 'SMOTEBoost', 'AdaBoost SDB', 'AdaFair']
     """
+    from ._settings import SETTINGS
+
     chosen = tuple(figures)
+    names = tuple(SETTINGS if settings is None else settings)
+    for name in names:
+        if name not in SETTINGS:
+            raise ValueError(f"unknown setting {name!r}; known are {', '.join(SETTINGS)}")
     for dataset in datasets:
         if dataset not in DATASETS:
             raise ValueError(f"unknown dataset {dataset!r}; known are {', '.join(DATASETS)}")
-        runs = dict.fromkeys(run for figure in chosen for run in figure.runs(dataset, n_splits))
-        yield from sorted(runs, key=lambda run: (run.protocol, run.split))
+        runs = dict.fromkeys(
+            run for name in names for figure in chosen for run in figure.runs(dataset, SETTINGS[name], n_splits)
+        )
+        yield from sorted(runs, key=lambda run: (run.attributes, run.protocol, run.split))

@@ -13,6 +13,7 @@ from .. import _rates
 from ..baselines.registry import DM, EO, SP
 from ..notions import get_notion
 from ._plan import C_VALUES, Figure, Run
+from ._settings import SETTINGS, Setting
 from ._store import Store
 
 Floats = NDArray[np.float64]
@@ -80,7 +81,7 @@ def measure(counts: Any) -> dict[str, float]:
 
 
 class Results:
-    """The stored runs of a plan.
+    """The stored runs of a plan, looked at in one setting.
 
     Parameters
     ----------
@@ -88,6 +89,8 @@ class Results:
         Where the runs are.
     runs : iterable of Run
         The plan: what should be there.
+    setting : str, default="ours"
+        Which of the runs a method's values are taken from.
 
     Attributes
     ----------
@@ -103,29 +106,28 @@ class Results:
     ['missing']
     """
 
-    def __init__(self, store: Store, runs: Iterable[Run]) -> None:
+    def __init__(self, store: Store, runs: Iterable[Run], setting: str = "ours") -> None:
+        self.setting: Setting = SETTINGS[setting]
         self.runs = list(runs)
         self.records = {run: store.load(run) for run in self.runs}
-        rows = [row for run in self.runs for row in _rows(run, self.records[run])]
-        self.rows = pd.DataFrame(rows)
+        rows = {run: _rows(run, self.records[run]) for run in self.runs}
+        self.rows = pd.DataFrame([row for run in self.runs for row in rows[run]])
+        self._of_run = rows
         self.n_splits = 1 + max((run.split for run in self.runs), default=-1)
-        self._values = {
-            (row["dataset"], row["method"], row["notion"], row["split"], row["c"]): row
-            for row in rows
-            if row["protocol"] == "halves" and row["status"] == "ok"
-        }
+        self._values = {(run, row["c"]): row for run in self.runs for row in rows[run] if row["status"] == "ok"}
+
+    def rows_of(self, run: Run) -> list[dict[str, Any]]:
+        """What ``rows`` has of a run."""
+        return self._of_run[run]
 
     def values(self, dataset: str, method: str, notion: str, measure: str, c: float = 1.0) -> Floats:
         """A measure on every split, in order; all splits have to be there."""
         values = []
         for split in range(self.n_splits):
-            for key in (notion, None):  # None: methods that take no notion
-                row = self._values.get((dataset, method, key, split, c))
-                if row is not None:
-                    values.append(row[measure])
-                    break
-            else:
+            row = self._values.get((self.setting.run(dataset, method, notion, split), c))
+            if row is None:
                 raise NotMeasuredError(f"{method} on {DATASET_NAMES[dataset]}, split {split}")
+            values.append(row[measure])
         if not values:
             raise NotMeasuredError(f"{method} on {DATASET_NAMES[dataset]}")
         return np.array(values)
@@ -136,6 +138,18 @@ class Results:
         if record is None or record["status"] != "ok":
             raise NotMeasuredError(f"{run.method} on {DATASET_NAMES[run.dataset]}, split {run.split}")
         return {name: np.array(values) for name, values in record["rounds"].items()}
+
+    def round_by_round(self, dataset: str, notion: str) -> Run:
+        """The run of Figure 4."""
+        return self.setting.run(dataset, "AdaFair", notion, 0, "rounds")
+
+    def costs(self, dataset: str, method: str, notion: str) -> list[dict[str, Floats]]:
+        """The differences δ that the costs of every round come from, of every split."""
+        runs = [self.setting.run(dataset, method, notion, split) for split in range(self.n_splits)]
+        if not runs:
+            raise NotMeasuredError(f"{method} on {DATASET_NAMES[dataset]}")
+        last = self.setting.cost_rounds
+        return [{name: values[:last] for name, values in self.rounds(run).items()} for run in runs]
 
     def theta(self, run: Run) -> int:
         """θ that a run chose for c = 1."""
@@ -149,7 +163,9 @@ class Results:
 def _rows(run: Run, record: dict[str, Any] | None) -> list[dict[str, Any]]:
     common = {
         "dataset": run.dataset,
+        "attributes": run.attributes,
         "method": run.method,
+        "recipe": run.recipe,
         "notion": run.notion,
         "protocol": run.protocol,
         "split": run.split,
@@ -211,7 +227,7 @@ def _summary(
 
 
 def _over_rounds(figure: Figure, results: Results, dataset: str) -> pd.DataFrame:
-    run = next(iter(figure.runs(dataset)))
+    run = results.round_by_round(dataset, figure.notion)
     rounds = results.rounds(run)
     table = pd.DataFrame({name: values for name, values in rounds.items() if not name.startswith("delta_")})
     table.insert(0, "round", np.arange(1, len(table) + 1))
@@ -222,8 +238,7 @@ def _over_rounds(figure: Figure, results: Results, dataset: str) -> pd.DataFrame
 def _costs(figure: Figure, results: Results, dataset: str) -> pd.DataFrame:
     tables = []
     for method in figure.methods:
-        runs = [run for run in figure.runs(dataset, results.n_splits) if run.method == method]
-        found = [results.rounds(run) for run in runs]
+        found = results.costs(dataset, method, figure.notion)
         for gap in found[0]:
             length = min(len(rounds[gap]) for rounds in found)
             values = np.array([rounds[gap][:length] for rounds in found])

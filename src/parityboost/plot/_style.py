@@ -14,6 +14,17 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette, without the yellow that paper swallows; neighbours differ in lightness too.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+# A method has the same colour wherever it is drawn; what is not in this table takes the palette in turn.
+METHODS = {
+    "AdaFair": "#0072B2",
+    "AdaFair NoCumul": "#D55E00",
+    "AdaBoost": "#7F7F7F",
+    "SMOTEBoost": "#E69F00",
+    "AdaBoost SDB": "#56B4E9",
+    "FAE": "#009E73",
+    "Krasanakis et al.": "#CC79A7",
+    "Zafar et al.": "#000000",
+}
 UP, DOWN = "#0072B2", "#D55E00"  # raises the score, lowers it
 QUIET, FAINT = "#595959", "#D9D9D9"  # for what is not data: words, lines
 SMALL = 9  # points
@@ -74,7 +85,7 @@ def bars(ax: Axes, table: pd.DataFrame, written: Callable[[float], str]) -> None
     thickness = 0.76 / n_series
     for j, name in enumerate(table):
         at = np.arange(len(table)) + (j - (n_series - 1) / 2) * thickness
-        colour = PALETTE[j % len(PALETTE)]
+        colour = METHODS.get(str(name), PALETTE[j % len(PALETTE)])
         widths = table.iloc[:, j].to_numpy()
         drawn = ax.barh(at, widths, 0.92 * thickness, color=colour, label=plain(name))
         values = [written(width) for width in widths]

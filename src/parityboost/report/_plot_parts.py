@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ._tables import Row, Table
 
 MAX_BARS = 20
+BASELINE = "var(--baseline)"  # grey, as AdaBoost is everywhere
 SERIES = tuple(f"var(--series-{i})" for i in range(1, 7))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 INK, GRID, MUTED = "var(--ink)", "var(--grid)", "var(--muted)"

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _plot_parts as draw
 from . import _tables
-from ._plot_parts import DASHES, INK, MAX_BARS, MUTED, ROW, SERIES, Figure
+from ._plot_parts import BASELINE, DASHES, INK, MAX_BARS, MUTED, ROW, SERIES, Figure
 from ._plot_shapes import shape
 from ._tables import Row, Table
 
@@ -236,9 +236,9 @@ def comparison(report: Row, attribute: str, at: int) -> Figure:
                 },
                 "marker": {
                     "size": 11,
-                    "color": SERIES[1 - i],
+                    "color": (BASELINE, SERIES[0])[i],
                     "symbol": ("circle-open", "circle")[i],
-                    "line": {"width": 2, "color": SERIES[1 - i]},
+                    "line": {"width": 2, "color": (BASELINE, SERIES[0])[i]},
                 },
                 "customdata": [escape(_tables.interval(part, _tables.points)) for part in parts],
                 "hovertemplate": "%{customdata} points<extra></extra>",
@@ -266,7 +266,7 @@ def gaps(found: Row, at: int) -> Figure:
     traces = []
     for m, name in enumerate(found["models"]):
         values = [draw.rounded(parts[m]) for _, parts in shown]
-        colour = SERIES[0] if m == n_models - 1 else SERIES[1]
+        colour = SERIES[0] if m == n_models - 1 else BASELINE
         trace = draw.bars(values, [_tables.score(value) for value in values], [label for label, _ in shown], colour)
         traces.append(trace | {"name": draw.label(name), "showlegend": n_models > 1})
     layout = draw.layout((ROW + 16 * (n_models - 1)) * len(shown) + 100, legend=n_models if n_models > 1 else 0)

@@ -37,9 +37,10 @@ def points(share: float) -> str:
     return "0.0" if text == "-0.0" else text.replace("-", "−")
 
 
-def summary(report: Row) -> dict[str, list[str]]:
-    """Three lists of sentences."""
-    return {"sentences": _sentences(report), "conclude": _conclude(report), "not_conclude": _not_conclude(report)}
+def summary(report: Row) -> dict[str, Any]:
+    """Three lists of sentences, and whether the first says that everyone gets the same prediction."""
+    lists = {"sentences": _sentences(report), "conclude": _conclude(report), "not_conclude": _not_conclude(report)}
+    return {"degenerate": bool(_degenerate(report)), **lists}
 
 
 def goal(notion: str) -> str:

@@ -1,0 +1,41 @@
+"""What can be said of the files of a command before it does any work: no output is an input, or another output."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .._atomic import check_writable
+
+
+def check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:
+    """Every output can be written and is a file of its own; ``inputs`` and ``outputs`` are by what the user calls them.
+
+    Raises
+    ------
+    ValueError
+        If two of them are one file, by whatever names and links, or an output is no file.
+    """
+    earlier = {name: path for name, path in inputs.items() if path is not None}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"{option} must be a file, got the folder {str(path)!r}")
+        try:
+            check_writable(path)
+        except OSError as error:
+            raise ValueError(f"{option}: {error}") from error
+        for name, other in earlier.items():
+            if is_same_file(path, other):
+                both = f"{str(path)!r}" if str(path) == str(other) else f"{str(path)!r} and {str(other)!r}, one file,"
+                raise ValueError(f"{option} must be another file than {name}, got {both} for both")
+        earlier[option] = path
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two names lead to one file, also if it is not there yet."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))

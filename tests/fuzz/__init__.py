@@ -1,0 +1,1 @@
+"""Hostile tables, options, model files and command lines by the thousand; CONTRIBUTING says how to run them."""

@@ -1,0 +1,340 @@
+"""What must be true of any model that was fitted, whatever it was fitted on."""
+
+import pickle
+import tempfile
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import parityboost
+from parityboost import AdaFairClassifier, explain
+from parityboost.baselines import SMOTEBoostClassifier
+
+from .tables import chance, pick, take
+
+
+def asked(trial, at=slice(None)):
+    """What to predict, with the groups, which are needed where each has its own threshold; rows with weight only."""
+    rows = np.flatnonzero(trial.counts)[at]
+    return {
+        "X": take(trial.rows.X, rows),
+        "sensitive_features": take(trial.rows.groups, rows) if trial.passes_groups else None,
+    }
+
+
+def margins(trial, model, at=slice(None)):
+    return model.decision_function(**asked(trial, at))
+
+
+def assert_same(trial, one, other, exact=True, history=True):
+    """Two models agree: in every bit, or but for rounding."""
+    assert one.theta_ == other.theta_, f"θ is {one.theta_} and {other.theta_}"
+    compare = np.testing.assert_array_equal if exact else partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-9)
+    compare(one.estimator_weights_, other.estimator_weights_)
+    compare(one.threshold_, other.threshold_)
+    compare(margins(trial, one), margins(trial, other))
+    if exact and history:
+        pd.testing.assert_frame_equal(one.history_, other.history_, check_exact=True)
+
+
+def moderate(trial):
+    """Whether rounding cannot matter: weights within a few powers of ten, and no sampling of rows for the edges."""
+    weights = trial.rows.weights
+    if trial.sizes_changed or isinstance(trial.options.get("class_weight"), dict):
+        return False
+    if weights is None:
+        return trial.rows.plain
+    weights = np.asarray(weights, dtype=np.float64)
+    positive = weights[weights > 0]
+    return trial.rows.plain and 1e-6 < positive.min() <= positive.max() < 1e6
+
+
+def no_split(trial):
+    """Whether θ is chosen on given rows, not on a random part whose choice depends on the rows' order."""
+    return (
+        (trial.validation is not None or trial.options.get("validation_fraction", 0.33) is None)
+        and trial.cls is not SMOTEBoostClassifier
+        and trial.options.get("estimator") is None
+    )
+
+
+# --- Every time ------------------------------------------------------------------------------------------------------
+
+
+def is_whole(trial, rng):
+    model = trial.model
+    margin, predicted, probability = (
+        margins(trial, model),
+        model.predict(**asked(trial)),
+        model.predict_proba(**asked(trial)),
+    )
+    assert margin.shape == (trial.counts.sum(),) and np.isfinite(margin).all()
+    assert len(model.classes_) == 2 and all(label in model.classes_.tolist() for label in predicted.tolist())
+    assert ((probability >= 0) & (probability <= 1)).all()
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    np.testing.assert_array_equal(probability[:, 1] > 0.5, margin > 0)
+    assert 1 <= model.theta_ <= model.n_estimators_ == len(model.history_) == len(model.estimators_)
+    assert (model.estimator_weights_ > 0).all() and np.isfinite(model.estimator_weights_).all()
+    assert np.isfinite(model.threshold_).all()
+    assert model.history_.columns.is_unique
+    for name in ("alpha", "error", "Z", "train_er"):
+        assert np.isfinite(model.history_[name]).all(), name
+    if trial.cls is AdaFairClassifier:
+        prefix = "validation" if "validation_objective" in model.history_ else "train"
+        objective = model.history_[f"{prefix}_objective"]
+        assert np.isfinite(objective.iloc[model.theta_ - 1]), "θ was chosen by an objective that is not a number"
+        if not trial.options.get("keep") and trial.options.get("max_violation") is None:
+            assert objective.iloc[model.theta_ - 1] <= objective.min() + 1e-9
+        assert len(set(model.groups_.tolist())) == len(model.groups_) >= 2
+    repr(model)
+
+
+EVERY_TIME = [is_whole]
+
+
+# --- The same model --------------------------------------------------------------------------------------------------
+
+
+def fits_again_alike(trial, rng):
+    assert_same(trial, trial.model, trial.refit())
+
+
+def does_not_depend_on_threads(trial, rng):
+    assert_same(trial, trial.refit(n_jobs=1), trial.refit(n_jobs=int(pick(rng, [2, 3, 4]))))
+
+
+def does_not_depend_on_the_unit_of_weight(trial, rng):
+    """Weights times a power of two: not a bit may change."""
+    weights = trial.rows.weights
+    if weights is None or np.ndim(weights) == 0 or not trial.rows.plain or trial.options.get("keep"):
+        return  # with `keep`, weights count instances, of which few are not believed
+    weights = np.asarray(weights, dtype=np.float64)
+    positive = weights[weights > 0]
+    power = int(rng.integers(-60, 60))
+    with np.errstate(all="ignore"):
+        scaled = np.ldexp(weights, power)
+    if not np.isfinite(scaled).all() or positive.min() < 1e-290 or scaled[weights > 0].min() < 1e-290:
+        return
+    assert_same(trial, trial.model, trial.refit(replace(trial.rows, weights=scaled)))
+
+
+def repeats_rows_by_weight(trial, rng):
+    """A row of weight k is k rows."""
+    if not (moderate(trial) and no_split(trial)):
+        return
+    repeats = rng.integers(1, 4, len(trial.rows))
+    at = np.repeat(np.arange(len(trial.rows)), repeats)
+    weighted = trial.refit(replace(trial.rows, weights=repeats))
+    repeated = trial.refit(replace(trial.rows.at(at), weights=None))
+    assert_same(trial, weighted, repeated, exact=False)
+
+
+def does_not_depend_on_the_order_of_rows(trial, rng):
+    if not (moderate(trial) and no_split(trial)):
+        return
+    shuffled = trial.rows.at(rng.permutation(len(trial.rows)))
+    assert_same(trial, trial.model, trial.refit(shuffled), exact=False)
+
+
+def does_not_depend_on_names_of_groups(trial, rng):
+    """Other names in the same order: not a bit may change. In another order: nothing but rounding."""
+    model = trial.model
+    if not trial.passes_groups or trial.validation is not None or trial.options.get("threshold") == "per_group":
+        return
+    codes = np.array([position(model.groups_, group) for group in crossed(trial.rows.groups)])
+    if (codes < 0).any():  # groups that have no weight
+        return
+    names = pick(rng, ["g{:03d}", "{:03d} & x", "\u00e4{:03d}"])
+    renamed = replace(trial.rows, groups=np.array([names.format(code) for code in codes]))
+    # The names are in the columns of history_, the numbers are not.
+    assert_same(trial, model, trial.refit(renamed), history=False)
+    if moderate(trial) and no_split(trial) and model.groups_.tolist() != ["all"]:
+        other = rng.permutation(len(model.groups_))
+        assert_same(trial, model, trial.refit(replace(trial.rows, groups=other[codes])), exact=False)
+
+
+def position(groups, group):
+    found = [k for k, name in enumerate(groups.tolist()) if type(name) is type(group) and name == group]
+    found = found or [k for k, name in enumerate(groups.tolist()) if name == group]
+    return found[0] if found else -1
+
+
+def crossed(groups):
+    """The group of each row, tuples if there are several columns."""
+    frame = parityboost._inputs.sensitive_frame(groups)
+    columns = [frame.iloc[:, j].astype(object).tolist() for j in range(frame.shape[1])]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def does_not_depend_on_the_index(trial, rng):
+    X = trial.rows.X
+    if not isinstance(X, pd.DataFrame):
+        return
+    shuffled = X.set_axis(rng.permutation(len(X)), axis=0)
+    assert_same(trial, trial.model, trial.refit(replace(trial.rows, X=shuffled)))
+
+
+# --- What a model can do ---------------------------------------------------------------------------------------------
+
+
+def predicts_rows_alone(trial, rng):
+    """One row at a time, other rows, values that never occurred, holes."""
+    n_rows = int(trial.counts.sum())
+    whole = margins(trial, trial.model)
+    at = rng.integers(n_rows, size=min(n_rows, 5))
+    np.testing.assert_array_equal(margins(trial, trial.model, at), whole[at])
+    for i in at[:2]:
+        np.testing.assert_array_equal(margins(trial, trial.model, np.array([i])), whole[[i]])
+    X = asked(trial)["X"]
+    if not isinstance(X, pd.DataFrame) or not X.columns.is_unique or trial.options.get("estimator") is not None:
+        return
+    X = X.copy()
+    j = int(rng.integers(X.shape[1]))
+    if not isinstance(X.iloc[0, j], (str, bool, int, float, np.number, np.bool_)):
+        return
+    column = X.iloc[:, j].astype(object)
+    column.iloc[int(rng.integers(n_rows))] = None
+    if isinstance(X.iloc[0, j], str) and chance(rng, 0.5):
+        column.iloc[int(rng.integers(n_rows))] = "never seen"
+    X[X.columns[j]] = column
+    assert np.isfinite(trial.model.decision_function(**{**asked(trial), "X": X})).all()
+
+
+def stages_end_in_the_model(trial, rng):
+    stages = list(trial.model.staged_decision_function(**asked(trial)))
+    assert len(stages) == trial.model.n_estimators_
+    np.testing.assert_array_equal(stages[trial.model.theta_ - 1], margins(trial, trial.model))
+
+
+def survives_copies(trial, rng):
+    for other in (pickle.loads(pickle.dumps(trial.model)), deepcopy(trial.model)):
+        assert_same(trial, trial.model, other)
+    copied = deepcopy(trial.model)
+    if trial.cls is AdaFairClassifier:
+        pd.testing.assert_frame_equal(trial.model.frontier(), copied.frontier())
+
+
+def survives_a_file(trial, rng):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.json")
+        try:
+            trial.model.save(path)
+        except parityboost.ModelFileError as error:
+            words = (
+                "cannot be stored",
+                "only a model of stumps",
+                "a notion of your own",
+                "as UTF-8",
+                "different names",
+            )
+            assert any(word in str(error) for word in words), f"refused to save: {error}"
+            assert not path.exists()
+            return
+        loaded = parityboost.load(path)
+        assert_same(trial, trial.model, loaded, history=False)
+        assert type(loaded) is type(trial.model)
+        again = Path(folder, "again.json")
+        loaded.save(again)
+        assert again.read_bytes() == path.read_bytes()
+
+
+def stays_as_fitted(trial, rng):
+    """Parameters that are set after fit are for the next fit."""
+    model = deepcopy(trial.model)
+    before = margins(trial, model)
+    frontier = trial.model.frontier() if trial.cls is AdaFairClassifier else None
+    n_learners = len(model.estimators_)
+    changes = {
+        "notion": "statistical_parity",
+        "c": 0.123,
+        "n_estimators": 1,
+        "threshold": "per_group" if trial.options.get("threshold") != "per_group" else 0.0,
+        "estimator": "a tree" if trial.options.get("estimator") is None else None,
+        "max_bins": 2,
+        "validation_fraction": None,
+        "sensitive_feature": "nothing",
+        "class_weight": "balanced",
+        "update": "discrete",
+        "categorical_features": ["nothing"],
+    }
+    model.set_params(**{name: value for name, value in changes.items() if name in model.get_params(deep=False)})
+    np.testing.assert_array_equal(margins(trial, model), before)
+    assert len(model.estimators_) == n_learners
+    if frontier is not None:
+        pd.testing.assert_frame_equal(model.frontier(), frontier)
+
+
+def explains_itself(trial, rng):
+    model = trial.model
+    if trial.options.get("estimator") is not None:
+        return
+    assert np.isfinite(model.feature_importances_).all()
+    try:
+        parts = explain.contributions(model, asked(trial)["X"])
+    except ValueError as error:
+        assert "thresholds per group are not a step function" in str(error) or "different names" in str(error), error
+        return
+    rounding = 1e-6 + 1e-9 * np.abs(model.threshold_).max()
+    np.testing.assert_allclose(parts.sum(axis=1), margins(trial, model), atol=rounding)
+    shapes = explain.shape_functions(model)
+    assert len(shapes) <= model.n_features_in_
+    importances = explain.importances(model, trial.rows.X)
+    assert len(importances) == model.n_features_in_
+
+
+def moves_along_its_frontier(trial, rng):
+    if trial.cls is not AdaFairClassifier:
+        return
+    model = deepcopy(trial.model)
+    frontier = trial.model.frontier()
+    assert len(frontier) >= 1 and np.isfinite(frontier["ber"]).all()
+    assert (np.diff(frontier["ber"]) >= 0).all() and (np.diff(frontier["violation"]) <= 0).all()
+    row = frontier.iloc[int(rng.integers(len(frontier)))]
+    model.set_theta(row.theta).set_threshold(row.threshold)
+    assert np.isfinite(margins(trial, model)).all()
+
+
+def is_the_same_in_onnx(trial, rng):
+    import onnxruntime
+
+    if trial.options.get("estimator") is not None:
+        return
+    X = asked(trial)["X"]
+    try:
+        graph = trial.model.to_onnx().SerializeToString()
+        inputs = parityboost.onnx_inputs(trial.model, X)
+    except (ValueError, TypeError) as error:
+        words = ("ONNX", "thresholds per group are not a step function", "column", "class", "label")
+        assert any(word in str(error) for word in words), f"refused to export: {error}"
+        return
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads, options.inter_op_num_threads = 3, 1, 1
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    label, _, score = session.run(["label", "probabilities", "score"], inputs)
+    np.testing.assert_array_equal(score, margins(trial, trial.model))
+    predicted = trial.model.predict(**asked(trial))
+    assert [str(a) for a in label.tolist()] == [str(b) for b in predicted.tolist()]
+
+
+# And how often each is made.
+CHECKS = {
+    fits_again_alike: 0.1,
+    does_not_depend_on_threads: 0.2,
+    does_not_depend_on_the_unit_of_weight: 0.5,
+    repeats_rows_by_weight: 0.3,
+    does_not_depend_on_the_order_of_rows: 0.3,
+    does_not_depend_on_names_of_groups: 0.2,
+    does_not_depend_on_the_index: 0.1,
+    predicts_rows_alone: 0.4,
+    stages_end_in_the_model: 0.1,
+    survives_copies: 0.2,
+    survives_a_file: 0.2,
+    stays_as_fitted: 0.2,
+    explains_itself: 0.2,
+    moves_along_its_frontier: 0.2,
+    is_the_same_in_onnx: 0.1,
+}

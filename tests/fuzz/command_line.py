@@ -1,0 +1,397 @@
+"""Command lines as people and accidents write them: odd tables, wrong options, outputs that are inputs or no files.
+
+Whatever is asked for, the exit code is 0, 1 or 2, an error is one sentence that names the culprit, and nothing is lost:
+inputs stay as they are, and a command that fails leaves no trace.
+"""
+
+import gzip
+import json
+import os
+import re
+import stat
+import tempfile
+from contextlib import ExitStack, chdir
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from typer.testing import CliRunner
+
+from parityboost import cli
+
+from .columns import pick
+from .engine import ACCEPTED, REFUSED
+from .tables import chance
+
+NAMES = [
+    *("skill", "years", "job", "city", "a,b", "ü", "two words", "[red]", "\x1b[31mred", 'with "quotes"', "-dash", "0"),
+    *("tab\tbed", "line\nbreak", "x" * 150, "prediction_", "日本", "'single'", "a;b", "=1+1", "%s", "{}"),
+]
+LABELS = [("no", "yes"), (0, 1), (1, 2), (False, True), (0.0, 1.0), ("<=50K", ">50K"), ("n o", "y,es"), ("-1", "1")]
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+RUNNER = CliRunner()
+
+
+class World:
+    """A folder with a table, and what is to become of it."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.words = []  # of which an error must name one
+        self.must_fail = False
+        n_rows = int(rng.integers(20, 120))
+        names = [str(name) for name in rng.permutation(NAMES)[:5]]
+        at = next(j for j, name in enumerate(names) if "," not in name)  # a comma separates sensitive columns
+        self.sensitive = names.pop(at)
+        self.features, self.target = names[:3], names[3]
+        self.labels = pick(rng, LABELS)
+        group = np.arange(n_rows) % int(pick(rng, [2, 2, 3]))
+        y = (np.arange(n_rows) // 3 + rng.integers(2, size=n_rows)) % 2
+        skill = y + rng.normal(size=n_rows)
+        groups = pick(rng, [["f", "m", "x"], [0, 1, 2], ["a b", "c,d", "é"]])
+        columns = {
+            names[0]: np.round(skill, 2),
+            names[1]: rng.integers(0, 30, n_rows),
+            names[2]: rng.choice(["clerk", "cook", 'smith; "jr"', "", "NA"], n_rows),
+            self.target: [self.labels[label] for label in y],
+            self.sensitive: [groups[k] for k in group],
+        }
+        self.table = pd.DataFrame(columns).sample(frac=1, random_state=int(rng.integers(1000)), axis=1)
+
+    def wrong(self, *words):
+        self.words += [str(word) for word in words]
+        self.must_fail = True
+
+    def odd(self, *words):
+        self.words += [str(word) for word in words]
+
+
+# --- Tables ----------------------------------------------------------------------------------------------------------
+
+
+def write_table(world, folder):
+    """The table as a file; its path."""
+    rng, table = world.rng, world.table
+    suffix = pick(rng, [".csv"] * 5 + [".tsv", ".csv.gz", ".parquet", ".CSV"])
+    path = folder / (pick(rng, ["data", "some data", "d'ata", "ü"]) + suffix)
+    if suffix == ".parquet":
+        table.to_parquet(path)
+        return path
+    semicolons = not any("," in name for name in table.columns)  # else they are not recognised
+    separator = "\t" if suffix == ".tsv" else pick(rng, [",", ",", ";" if semicolons else ","])
+    end, mark = pick(rng, ["\n", "\r\n"]), pick(rng, ["utf8", "utf8", "utf-8-sig"])
+    text = table.to_csv(index=False, sep=separator, lineterminator=end, na_rep=pick(rng, ["", "NA"]))
+    data = text.encode(mark)
+    path.write_bytes(gzip.compress(data) if suffix == ".csv.gz" else data)
+    return path
+
+
+def spoil_table(world, path):
+    """Make a file unreadable, or a table that nothing can be learnt from."""
+    rng, table = world.rng, world.table
+    kind = pick(rng, list(SPOILT))
+    world.odd(path.name, path)
+    if kind == "cells":
+        column = pick(rng, [world.target, world.sensitive, *world.features])
+        value = pick(rng, [None, "third", 1e400, "\x00", "10" * 300, " ", "-", "1e9999", "x" * 100_000])
+        spoilt = table.astype(object)
+        spoilt.loc[int(rng.integers(len(table))), column] = value
+        spoilt.to_csv(path.with_suffix(".csv"), index=False)
+        world.odd(column, repr(column), repr(column)[1:-1], "target", "sensitive", "row")
+        return path.with_suffix(".csv")
+    SPOILT[kind](world, path)
+    return path
+
+
+def rewrite(change, *more, fails=True):
+    def spoil(world, path):
+        plain = world.table.to_csv(index=False).encode()
+        path.write_bytes(change(plain))
+        (world.wrong if fails else world.odd)(path.name, "target must be", "sensitive must be", *more)
+
+    return spoil
+
+
+def make_folder(world, path):
+    path.unlink()
+    path.mkdir()
+    world.wrong(path.name)
+
+
+SPOILT = {
+    "cells": None,
+    "missing": lambda world, path: (path.unlink(), world.wrong(path.name)),
+    "folder": make_folder,
+    "empty": rewrite(lambda data: b""),
+    "header": rewrite(lambda data: data[: data.index(b"\n") + 1], fails=False),
+    "no end": rewrite(lambda data: data[: len(data) // 2], "target", "sensitive", "row", "class", fails=False),
+    "ragged": rewrite(lambda data: data + b"1,2,3,4,5,6,7,8,9,10\n", fails=False),
+    "latin-1": rewrite(lambda data: data + b"\xe9,\xe9,\xe9,\xe9,\xe9\n"),
+    "nul": rewrite(lambda data: data.replace(b"1", b"\0"), "target", "sensitive", "class", fails=False),
+    "quotes": rewrite(lambda data: data + b'"', fails=False),
+    "random": rewrite(lambda data: np.random.default_rng(len(data)).bytes(500)),
+    "many columns": rewrite(lambda data: b",".join(b"c%d" % i for i in range(3000)) + b"\n" + b"1," * 2999 + b"1\n"),
+    "same names": rewrite(lambda data: b"a,a,a,a,a\n" + data.partition(b"\n")[2]),
+    "one row": rewrite(lambda data: b"\n".join(data.split(b"\n")[:2]) + b"\n", "class", "group", "target", fails=False),
+}
+
+
+# --- Command lines ---------------------------------------------------------------------------------------------------
+
+SOUND_OPTIONS = [
+    *(
+        ["--c", "0.5"],
+        ["--epsilon", "0.1"],
+        ["--threshold", "auto"],
+        ["--threshold", "per_group"],
+        ["--holdout", "0.3"],
+    ),
+    *(["--class-weight", "balanced"], ["--notion", "none"], ["--notion", "statistical_parity"], ["--seed", "7"]),
+    *(["--exclude-sensitive"], ["--jobs", "2"], ["--jobs", "-1"], ["--threshold", "-0.5"], ["--holdout", "0"]),
+]
+BAD_OPTIONS = [
+    *(
+        ["--c", "2"],
+        ["--c", "x"],
+        ["--epsilon", "-1"],
+        ["--rounds", "0"],
+        ["--rounds", "many"],
+        ["--threshold", "best"],
+    ),
+    *(["--threshold", "nan"], ["--class-weight", "even"], ["--notion", "fair"], ["--holdout", "0.99"], ["--seed", "x"]),
+    *(["--drop", "no such column"], ["--jobs", "0"], ["--jobs", "x"], ["--no-such-option", "1"], ["--seed", "-1"]),
+    *(["--target", "no such column"], ["--sensitive", "no such column"], ["--positive", "no such value"]),
+    *(["--rounds", "1" * 5000], ["--seed", str(10**30)], ["--epsilon", "nan"], ["--c", "nan"], ["--jobs", "100000"]),
+]
+ROLES = ("target", "positive", "sensitive", "drop")
+
+
+def draw_train(world, path, model):
+    rng = world.rng
+    options = {"--target": world.target, "--positive": world.labels[1], "--sensitive": world.sensitive}
+    options |= {"--rounds": int(rng.integers(1, 15)), "--model": model}
+    flags = []
+    for option in [pick(rng, SOUND_OPTIONS) for _ in range(rng.integers(3))]:
+        flags += option
+    if chance(rng, 0.15):
+        name, *values = pick(rng, BAD_OPTIONS)
+        options.pop(name, None)
+        flags += [name, *values]
+        known = {"--rounds": "n_estimators", "--jobs": "n_jobs", "--seed": "random_state"}
+        world.wrong(name, name.strip("-").replace("-", "_"), known.get(name, name), *values)
+    if chance(rng, 0.05):
+        del options[pick(rng, ["--target", "--positive", "--sensitive"])]
+        world.wrong("--target", "--positive", "--sensitive")
+    if chance(rng, 0.1):
+        report = path.parent / pick(rng, ["report.html", "report.json", "report.txt", "no such folder/report.html"])
+        flags += ["--report", str(report)]
+        if not report.parent.exists():
+            world.wrong("report", report.name, report)
+        world.odd("class and group", "--holdout", "has no example of class")
+    words = [word for pair in options.items() for word in (pair[0], str(pair[1]))]
+    return ["train", *words, *flags, str(path)]
+
+
+def draw_other(world, path, model):
+    """What comes after training."""
+    rng, folder = world.rng, path.parent
+    command = pick(rng, ["predict", "predict", "audit", "explain", "datasets", "version"])
+    if command == "predict":
+        good, bad = ["out.csv", "out.tsv", "out.csv.gz", "out.parquet"], ["out.txt", "out.zip", "no/out.csv"]
+        out = folder / pick(rng, bad if chance(rng, 0.1) else good)
+        words = ["predict", str(model), str(path), "--out", str(output(world, out, [path, model]))]
+        if out.suffix in (".txt", ".zip") or not out.parent.exists():
+            world.wrong(out.name, "--out")
+        if chance(rng, 0.3):
+            words += ["--sensitive", pick(rng, [world.sensitive, "no such column"])]
+            world.odd("sensitive", "no such column", "groups")
+        world.odd("--sensitive")  # the model may need it
+        return words
+    if command == "audit":
+        prediction = pick(rng, [world.target, world.target, world.features[0], "no such column"])
+        words = ["audit", str(path), "--target", world.target, "--prediction", prediction]
+        words += ["--sensitive", world.sensitive]
+        extra = pick(
+            rng,
+            [
+                [],
+                ["--fail-above", "0.1"],
+                ["--fail-above", "-1"],
+                ["--confidence", "2"],
+                ["--scores", world.features[0]],
+            ],
+        )
+        if chance(rng, 0.1):
+            words += ["--report", str(output(world, folder / pick(rng, ["audit.html", "audit.json"]), [path, model]))]
+        world.odd(prediction, repr(prediction)[1:-1], *extra, *(word.strip("-") for word in extra), "labels", "scores")
+        return [*words, *extra]
+    if command == "explain":
+        row = pick(
+            rng,
+            [
+                "1",
+                "0",
+                "99999",
+                "-1",
+                "x",
+                "{}",
+                '{"no such column": 1}',
+                "[" * 100_000,
+                json.dumps({world.features[0]: "x"}),
+            ],
+        )
+        words = ["explain", str(model)]
+        if chance(rng, 0.6):
+            words += ["--row", row]
+            world.odd("--row", "row", "rows", "no such column", repr(world.features[0])[1:-1])
+        if chance(rng, 0.5):
+            words += ["--data", str(path)]
+            world.odd("--data", "--row")
+        if chance(rng, 0.3):
+            words += ["--feature", pick(rng, [*world.features, "no such column"])]
+            world.odd("--feature", "no such column", "feature")
+        return words
+    world.odd("nothing")
+    return {"datasets": ["datasets", pick(rng, ["adult", "nothing"])], "version": ["--version"]}[command]
+
+
+def output(world, path, inputs):
+    """Where to write: as asked, or over an input, or to something that is no file."""
+    rng = world.rng
+    if not path.parent.exists() or chance(rng, 0.7):
+        return path
+    kind = pick(rng, ["same", "symlink", "hard link", "folder", "loop", "fifo", "device", "private", "dangling"])
+    source = pick(rng, inputs)
+    if kind in ("same", "symlink", "hard link"):
+        if not source.is_file():
+            return path
+        world.wrong(source.name, path.name, "same", "--out", "--model", "--report")
+        if kind == "same":
+            return pick(rng, [source, source.parent / "." / ".." / source.parent.name / source.name])
+        path = path.with_name(f"link{''.join(source.suffixes)}" if chance(rng, 0.5) else path.name)
+        path.symlink_to(source) if kind == "symlink" else path.hardlink_to(source)
+    elif kind == "folder":
+        path.mkdir()
+        world.wrong(path.name)
+    elif kind == "loop":
+        path.symlink_to(path.name)
+        world.wrong(path.name)
+    elif kind == "private":
+        path.write_bytes(b"old")
+        path.chmod(0o600)
+    elif kind == "dangling":
+        path.symlink_to(path.with_name(f"other{''.join(path.suffixes)}"))
+    else:
+        try:
+            os.mkfifo(path) if kind == "fifo" else os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        except OSError:  # not everyone may
+            return path
+        world.odd(path.name)  # refused, or written through
+    return path
+
+
+# --- What came of it -------------------------------------------------------------------------------------------------
+
+
+def look(folder):
+    """Every file with its kind, mode and content."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        mode = path.lstat().st_mode
+        content = path.read_bytes() if stat.S_ISREG(mode) else str(path.readlink()) if stat.S_ISLNK(mode) else None
+        found[str(path.relative_to(folder))] = (stat.S_IFMT(mode), stat.S_IMODE(mode), content)
+    return found
+
+
+def bare(text):
+    """Without the spaces and frames of a page."""
+    return re.sub(r"[\s│╭╰─╮╯]", "", text)
+
+
+def check(world, arguments, result, before, after, outputs):
+    code, shown = result.exit_code, result.stdout + result.stderr
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert code in (0, 1, 2), f"exit code {code}"
+    assert "Traceback" not in shown, shown
+    assert not CONTROL.search(shown), f"control characters in {shown!r}"
+    assert code != 1 or "--fail-above" in arguments, f"exit code 1 of {arguments}"
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    if code == 2:
+        assert not changed, f"failed, but changed {changed}"
+        errors = [line for line in result.stderr.splitlines() if not line.startswith("Warning: ")]
+        usage = "Usage:" in result.stderr
+        assert usage or (len(errors) == 1 and errors[0].startswith("Error: ")), f"not one sentence: {result.stderr!r}"
+        assert len(shown) < 3000, f"an error of {len(shown)} characters: {shown[:300]}"
+        named = any(bare(word) in bare(result.stderr) for word in world.words if bare(word))
+        assert named, f"{result.stderr!r} names none of {world.words}"
+        return REFUSED
+    assert not world.must_fail, f"accepted, though wrong are {world.words}"
+    strange = changed - outputs
+    assert not strange, f"changed {strange}, which it was not asked to write"
+    for name in changed & before.keys():
+        assert before[name][:2] == after.get(name, (0, 0))[:2], (
+            f"{name} became another kind of file or got other rights"
+        )
+    return ACCEPTED
+
+
+def run(world, arguments, folder, outputs):
+    with ExitStack() as stack:
+        for path in outputs:  # a FIFO without a reader would wait for one
+            if path.is_fifo():
+                stack.callback(os.close, os.open(path, os.O_RDWR | os.O_NONBLOCK))
+        before = look(folder)
+        result = RUNNER.invoke(cli.app, arguments)
+        after = look(folder)
+    names = {str(Path(os.path.realpath(path)).relative_to(folder)) for path in outputs if not is_loop(path)}
+    try:
+        return check(world, arguments, result, before, after, names)
+    except BaseException as error:
+        error.add_note(f"of: parityboost {' '.join(map(repr, arguments))[:1500]}")
+        raise
+
+
+def is_loop(path):
+    try:
+        path.resolve(strict=False)
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except (OSError, RuntimeError):
+        return True
+    return False
+
+
+def outputs_in(arguments):
+    """The paths after the options that name outputs."""
+    return [Path(arguments[i + 1]) for i, word in enumerate(arguments) if word in ("--model", "--report", "--out")]
+
+
+def attempt(rng):
+    with tempfile.TemporaryDirectory() as name, chdir(name):
+        folder = Path(name).resolve()
+        world = World(rng)
+        path = write_table(world, folder)
+        if chance(rng, 0.2):
+            path = spoil_table(world, path)
+        model = folder / "model.json"
+        model = output(world, model, [path]) if chance(rng, 0.3) else model
+        arguments = draw_train(world, path, model)
+        came_of_it = run(world, arguments, folder, outputs_in(arguments))
+        if came_of_it == REFUSED or not model.is_file():
+            return came_of_it
+        world.words, world.must_fail = [], False
+        if chance(rng, 0.2):
+            path = spoil_table(world, path)
+            world.must_fail = False  # explain needs no table
+        arguments = draw_other(world, path, model)
+        return run(world, arguments, folder, outputs_in(arguments))
+
+
+def warm_up():
+    for seed in range(5):
+        try:
+            attempt(np.random.default_rng(seed))
+        except Exception:
+            continue  # what an attempt finds is for the attempts that count
