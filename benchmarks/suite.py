@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from parityboost._samples import Sample
-from parityboost._threads import Team
 
-from parityboost import AdaFairClassifier, _kernels
+from parityboost import AdaFairClassifier
 from parityboost._bundles import Bundles
+from parityboost._engine.kernels import binning, histogram, rounds
+from parityboost._engine.threads import Team
+from parityboost._fit.samples import Leaves, Sample, to_masses
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult, make_biased_classification
 
@@ -28,18 +29,21 @@ def rows() -> dict[str, Any]:
     """Random codes, weights and blocks as training has them."""
     rng = np.random.default_rng(0)
     with Team(1) as team:
-        sample = Sample(rng.integers(0, 4, N_ROWS).astype(np.uint8), 2, None, np.arange(N_ROWS, dtype=np.int32), team)
+        sample = Sample(
+            rng.integers(0, 4, N_ROWS).astype(np.uint8), 2, to_masses(None), np.arange(N_ROWS, dtype=np.int32), team
+        )
     n_blocks = len(sample.blocks)
     return {
         "codes": np.minimum(rng.geometric(0.05, (N_COLUMNS, N_ROWS)), 255).astype(np.uint8),
-        "weights": rng.random(N_ROWS),
-        "left": (rng.random(256) < 0.5).astype(np.uint8),
+        "weights": rng.random(N_ROWS) * 2.0**36,
+        "leaf_of_code": (rng.random(256) < 0.5).astype(np.uint8),
         "sample": sample,
         "blocks": sample.blocks,
         "listed": np.arange(N_ROWS, dtype=np.uint32),
-        "gains": rng.random(N_ROWS),
+        "gains": rng.integers(0, 2**36, N_ROWS),
         "n_listed": sample.blocks[:, 2] - sample.blocks[:, 1],
-        "sums": np.zeros((n_blocks, 2)),
+        "sums": np.zeros(n_blocks, dtype=np.int64),
+        "mass": np.empty(0, dtype=np.int64),
         "n_blocks": n_blocks,
     }
 
@@ -50,9 +54,9 @@ def adult() -> Any:
 
 
 def test_histograms_of_all_rows(benchmark: Any, rows: dict[str, Any]) -> None:
-    histograms = np.zeros((N_COLUMNS, 2, 2, 256))
+    histograms = np.zeros((N_COLUMNS, 2, 2, 256), dtype=np.int64)
     benchmark(
-        _kernels.add_to_histograms,
+        histogram.add_to_histograms,
         rows["codes"],
         rows["listed"],
         rows["gains"],
@@ -66,13 +70,14 @@ def test_histograms_of_all_rows(benchmark: Any, rows: dict[str, Any]) -> None:
 
 
 def test_change_of_weights(benchmark: Any, rows: dict[str, Any]) -> None:
-    changes = np.array([[0.0, 1e-9], [0.0, 2e-9], [1e-9, 0.0], [2e-9, 0.0]])
+    factors = 1 + np.array([[0.0, 1e-9], [0.0, 2e-9], [1e-9, 0.0], [2e-9, 0.0]])
     benchmark(
-        _kernels.change_weights,
+        rounds.change_weights,
         rows["codes"][0],
-        rows["left"],
-        changes,
+        rows["leaf_of_code"],
+        factors,
         rows["weights"],
+        rows["mass"],
         rows["blocks"],
         0,
         rows["n_blocks"],
@@ -84,13 +89,14 @@ def test_change_of_weights(benchmark: Any, rows: dict[str, Any]) -> None:
 
 
 def test_margins_and_counts(benchmark: Any, rows: dict[str, Any]) -> None:
-    benchmark(rows["sample"].advance, rows["codes"][0], rows["left"], -0.1, 0.1, 0.0)
+    leaves = Leaves(rows["codes"][0], rows["leaf_of_code"])
+    benchmark(rows["sample"].move_margins, leaves, np.array([-0.1, 0.1]), 0.0)
 
 
 def test_encoding_of_numbers(benchmark: Any) -> None:
     rng = np.random.default_rng(0)
     codes = np.empty(N_ROWS, dtype=np.uint8)
-    benchmark(_kernels.encode_numbers, rng.normal(size=N_ROWS), np.sort(rng.normal(size=254)), codes)
+    benchmark(binning.encode_numbers, rng.normal(size=N_ROWS), np.sort(rng.normal(size=254)), codes)
 
 
 def test_bundling(benchmark: Any, adult: Any) -> None:

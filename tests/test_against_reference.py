@@ -224,7 +224,8 @@ def test_thresholds_per_group_against_every_combination(seed, n_groups, validate
 
     np.testing.assert_allclose(model.estimator_weights_, twin.alphas, rtol=0, atol=1e-9)
     scored_columns, y_s, group_s, w_s = train if validation is None else validation
-    w_s = np.ones(len(y_s)) if w_s is None else w_s
+    mass, unit = reference.to_masses(w_s)
+    w_s = np.ones(len(y_s)) if mass is None else np.array(mass) * unit
     chosen = model.history_[[f"threshold[{name}]" for name in model.groups_]].to_numpy()
     objectives = model.history_["validation_objective" if validated else "train_objective"].to_numpy()
     margin = np.zeros(len(y_s))

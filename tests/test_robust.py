@@ -12,7 +12,7 @@ from parityboost import AdaFairClassifier, metrics
 from parityboost._binning import NumericColumn
 from parityboost._candidates import candidates
 from parityboost._cuts import EXACT_ROWS
-from parityboost._rates import precision, spread
+from parityboost._rates import false_negative_rate, precision, spread
 from parityboost._sources import NumberSource
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import FairnessNotion, Gap
@@ -209,8 +209,13 @@ def test_thresholds_are_tried_a_part_at_a_time(monkeypatch):
     totals = np.bincount(cell, minlength=8).reshape(2, 4).T.astype(float)
     found = candidates(rng.normal(size=3000), cell, np.empty(0), totals)
     at_once = best_option(found, "equal_opportunity", 0.5)
-    monkeypatch.setattr("parityboost._thresholds.MAX_COUNTS", 1000)
-    in_parts = best_option(found, "equal_opportunity", 0.5)
+    monkeypatch.setattr("parityboost._candidates.MAX_COUNTS", 1000)
+
+    class OurOwn(FairnessNotion):  # one that is not counted by a kernel
+        gaps = (Gap("fnr", lambda counts: false_negative_rate(counts), (1,)),)
+
+    assert len(found.parts()) > 3
+    in_parts = best_option(found, OurOwn(), 0.5)
     np.testing.assert_array_equal(at_once[0], in_parts[0])
     assert at_once[1] == in_parts[1]
 
