@@ -32,6 +32,7 @@ Integers = NDArray[np.int64]
 
 # No sum ever reaches 2^LIMIT, so none overflows.
 LIMIT = 62
+ROOM = 2.0 ** (LIMIT - 1)  # rounding, and integers of at least 1, add less than as much again
 # The integers of a class add up to about 2^TARGET at first, and have ten bits to grow: a row of average weight among a
 # million is then 32 bits long. Sample weights of many bits need more, so that FACTOR_BITS are left for the factors,
 # but five bits to grow have to remain.
@@ -115,7 +116,7 @@ class RowWeights:
         self._targets = [min(max(TARGET, mass.bit_length() + FACTOR_BITS), MAX_TARGET) for mass in self._class_mass]
         self._scale = np.ones(2)
         self._powers = np.ones(2)  # 2^-k
-        self._block_sums = np.zeros(len(blocks), dtype=np.int64)
+        self._block_sums, self._class_sums = np.zeros(len(blocks), dtype=np.int64), np.zeros(2, dtype=np.int64)
         n_rows = len(self.values)
         self._changes = Changes(
             np.empty(n_rows, dtype=np.uint32),
@@ -174,7 +175,9 @@ class RowWeights:
         rounds.relative_factors(costs, boosts, votes, self._cell_mass, leaf_mass, self._scale, factors, largest)
         renewed = set() if self._changes.told else {0, 1}  # whoever missed a change gets everything
         for y, factor in enumerate(largest.tolist()):
-            if self._make_room(y, factor * (self.sums[y] + self._class_mass[y])):
+            expected = factor * (self.sums[y] + self._class_mass[y])
+            if expected >= ROOM:
+                self._make_room(y, expected)
                 renewed.add(y)
         self._team.run(
             lambda first, last: rounds.change_weights(
@@ -210,7 +213,9 @@ class RowWeights:
 
     def make_room(self, y: int, weight: float) -> None:
         """See to it that rows of class y that weigh so much in all can be added to its sums."""
-        if self._make_room(y, self.sums[y] + weight / float(self.units[y])):
+        expected = self.sums[y] + weight / float(self.units[y])
+        if expected >= ROOM:
+            self._make_room(y, expected)
             self._renew({y})
             self._add_up()
 
@@ -225,12 +230,9 @@ class RowWeights:
         self._list(b)
         self._add_up()
 
-    def _make_room(self, y: int, expected: float) -> bool:
-        """Take a smaller k if the integers might add up to so much; whether it was."""
-        if expected < 2.0 ** (LIMIT - 1):  # rounding, and integers of at least 1, add less than as much again
-            return False
+    def _make_room(self, y: int, expected: float) -> None:
+        """Take a smaller k, with which what would add up to so much is at its target."""
         self._shift(y, self._targets[y] - math.frexp(expected)[1])
-        return True
 
     def _shift(self, y: int, n_bits: int) -> None:
         """Add to k."""
@@ -253,9 +255,8 @@ class RowWeights:
         self._changes.told = False
 
     def _add_up(self) -> None:
-        per_class = np.empty(2, dtype=np.int64)
-        rounds.sum_per_class(self._all_blocks, self._block_sums, self._n_groups, self._n_joined, per_class)
-        self.sums = per_class.tolist()
+        rounds.sum_per_class(self._all_blocks, self._block_sums, self._n_groups, self._n_joined, self._class_sums)
+        self.sums: list[int] = self._class_sums.tolist()
         self.units = self._scale * self._powers
         negative, positive = self.units.tolist()
         self.total = float(self.sums[0]) * negative + float(self.sums[1]) * positive

@@ -24,6 +24,9 @@ from .base import Trained
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Of the right leaf and of the left one.
+VOTES = {(right, left): np.array([right, left], dtype=np.int8) for right in (-1, 1) for left in (-1, 1)}
+
 
 @dataclass(slots=True)
 class TrainedStump(Trained):
@@ -85,14 +88,22 @@ class StumpSearch:
 
     def __init__(self, bundles: Bundles, train: CodedSample, criterion: str) -> None:
         self.bundles = bundles
-        self._has_missing = train.has_missing
-        self._n_bins, self._categorical = bundles.binner.n_bins, bundles.binner.categorical
-        self._criterion = splitting.ERROR if criterion == "error" else splitting.GINI
+        self._categorical = bundles.binner.categorical
+        self._columns = (  # what the kernel wants to know about them
+            bundles.bundle_of,
+            bundles.code_of,
+            bundles.sizes,
+            bundles.binner.n_bins,
+            self._categorical,
+            train.has_missing,
+            splitting.ERROR if criterion == "error" else splitting.GINI,
+        )
         self._team = train.sample.team
-        n_features = len(self._n_bins)
+        n_features = len(bundles.bundle_of)
         self._scores = np.empty(n_features)
         self._splits = np.empty(n_features, dtype=np.int64)
         self._missing_left = np.empty(n_features, dtype=np.bool_)
+        self._found = self._scores, self._splits, self._missing_left
         self._mass_of = np.zeros((2, len(train.codes), N_CODES), dtype=np.int64)
         self._team.run(
             lambda first, last: histogram.sum_masses(
@@ -105,22 +116,7 @@ class StumpSearch:
         """The stump with the purest leaves; ``units[class]`` is what an integer in the histograms weighs."""
         bundles, values = self.bundles, histograms.values
         self._team.run(
-            lambda first, last: splitting.best_splits(
-                values,
-                units,
-                bundles.bundle_of,
-                bundles.code_of,
-                bundles.sizes,
-                self._n_bins,
-                self._categorical,
-                self._has_missing,
-                self._criterion,
-                first,
-                last,
-                self._scores,
-                self._splits,
-                self._missing_left,
-            ),
+            lambda first, last: splitting.best_splits(values, units, *self._columns, first, last, *self._found),
             len(self._scores),
             4 * N_CODES,
         )
@@ -133,9 +129,7 @@ class StumpSearch:
             bundles.code_of,
             self._categorical,
             total,
-            self._scores,
-            self._splits,
-            self._missing_left,
+            *self._found,
             leaf_of_code,
             leaf_sums,
             leaf_mass,
@@ -158,7 +152,7 @@ class StumpSearch:
             stump,
             (left_wrong + right_wrong) / total,
             Leaves(histograms.codes[bundles.bundle_of[feature]], leaf_of_code),
-            np.array([right_vote, left_vote], dtype=np.int8),
+            VOTES[right_vote, left_vote],
             (right_share, left_share),
             leaf_mass,
         )
