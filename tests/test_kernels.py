@@ -164,15 +164,15 @@ def test_sum_masses(kernel, rng, mass):
 def test_split_score(kernel, rng, criterion):
     n, p, all_n, all_p = (*rng.integers(0, 2**50, 2), *(2**51 + rng.integers(0, 2**50, 2)))
     units = rng.random(2)
-    score = kernel("split_score")(criterion, n, p, all_n, all_p, units)
+    score = kernel("split_score")(criterion, n, p, all_n, all_p, *units)
     leaves = [(n * units[0], p * units[1]), ((all_n - n) * units[0], (all_p - p) * units[1])]
     naive = sum(
         max(leaf) if criterion == splitting.ERROR else (leaf[0] ** 2 + leaf[1] ** 2) / sum(leaf) for leaf in leaves
     )
     assert score == pytest.approx(naive)
     # The same split seen from the other side has the same score, to the last bit.
-    assert score == kernel("split_score")(criterion, all_n - n, all_p - p, all_n, all_p, units)
-    assert kernel("split_score")(criterion, 0, 0, 0, 0, units) == 0
+    assert score == kernel("split_score")(criterion, all_n - n, all_p - p, all_n, all_p, *units)
+    assert kernel("split_score")(criterion, 0, 0, 0, 0, *units) == 0
 
 
 @pytest.mark.parametrize("criterion", [splitting.GINI, splitting.ERROR])
@@ -208,7 +208,7 @@ def test_best_splits_and_choice(kernel, rng, criterion):
 
     def score(f, goes_left):
         n, p = histograms[f][:, goes_left].sum(axis=1)
-        return splitting.split_score(criterion, n, p, *histograms[f].sum(axis=1), units)
+        return splitting.split_score(criterion, n, p, *histograms[f].sum(axis=1), *units)
 
     codes = np.arange(256)
     for f in range(n_features):

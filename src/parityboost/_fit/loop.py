@@ -80,12 +80,13 @@ def boost(
         if alpha <= 0.0:
             stopped = "termination"
             break
-        train.move_margins(h.leaves, alpha * h.votes, threshold, not settings.cumulative)
+        steps = alpha * h.votes
+        train.move_margins(h.leaves, steps, threshold, not settings.cumulative)
         scored_leaves = h.leaves if scored is train else learner.scored_leaves(h)
         given = 0.0  # of α to the rows that θ is chosen on
         if watched is not train:
             given = alpha
-            watched.move_margins(scored_leaves, alpha * h.votes, threshold, not settings.cumulative)
+            watched.move_margins(scored_leaves, steps, threshold, not settings.cumulative)
         counts = watched.ensemble_counts() if settings.cumulative else watched.learner_counts()
         u = notion.costs(counts, settings.epsilon)
         if settings.learner_weight == "cost":
@@ -96,15 +97,15 @@ def boost(
                 stopped = "termination"
                 break
             train.move_margins(h.leaves, (final - alpha) * h.votes, threshold)
-            alpha = final
+            alpha, steps = final, final * h.votes
         if scored is not train and given != alpha:
-            scored.move_margins(scored_leaves, (alpha - given) * h.votes, threshold)
+            scored.move_margins(scored_leaves, (alpha - given) * h.votes if given else steps, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
         growth = learner.reweight(h, 1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth
 
         if isinstance(settings.threshold, str):
-            ranking.move(scored_leaves, alpha * h.votes)
+            ranking.move(scored_leaves, steps)
             offers.add_candidates(ranking.candidates())
         else:
             offers.add_counts(scored.threshold_counts())

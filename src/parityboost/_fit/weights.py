@@ -114,7 +114,7 @@ class RowWeights:
         assert max(self._class_mass) <= 2 * MAX_MASS, "the sample weights are not those of to_masses"
         self._targets = [min(max(TARGET, mass.bit_length() + FACTOR_BITS), MAX_TARGET) for mass in self._class_mass]
         self._scale = np.ones(2)
-        self._minus_exponents = np.zeros(2, dtype=np.int64)  # -k
+        self._powers = np.ones(2)  # 2^-k
         self._block_sums = np.zeros(len(blocks), dtype=np.int64)
         n_rows = len(self.values)
         self._changes = Changes(
@@ -234,7 +234,7 @@ class RowWeights:
 
     def _shift(self, y: int, n_bits: int) -> None:
         """Add to k."""
-        self._minus_exponents[y] -= n_bits
+        self._powers[y] *= 2.0**-n_bits
         for cell, first, last in self.blocks.tolist():
             if cell // self._n_groups == y:
                 self.values[first:last] *= 2.0**n_bits
@@ -256,6 +256,6 @@ class RowWeights:
         per_class = np.empty(2, dtype=np.int64)
         rounds.sum_per_class(self._all_blocks, self._block_sums, self._n_groups, self._n_joined, per_class)
         self.sums = per_class.tolist()
-        self.units = np.ldexp(self._scale, self._minus_exponents)
+        self.units = self._scale * self._powers
         negative, positive = self.units.tolist()
         self.total = float(self.sums[0]) * negative + float(self.sums[1]) * positive

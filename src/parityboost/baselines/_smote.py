@@ -256,7 +256,13 @@ class SmoteLearner:
             left_confidence=1.0 - stump.left_confidence,
             right_confidence=1.0 - stump.right_confidence,
         )
-        return replace(trained, model=stump, error=1.0 - error, votes=-votes, confidences=1.0 - trained.confidences)
+        return replace(
+            trained,
+            model=stump,
+            error=1.0 - error,
+            votes=-votes,
+            confidences=tuple(1.0 - share for share in trained.confidences),
+        )
 
     def scored_leaves(self, trained: TrainedStump) -> Leaves:
         return scored_leaves(self._search.bundles, self._scored_codes, trained)

@@ -33,11 +33,19 @@ def leaf_score(criterion: int, negative: float, positive: float) -> float:
 
 @compiled
 def split_score(
-    criterion: int, negative: int, positive: int, all_negative: int, all_positive: int, units: Array
+    criterion: int,
+    negative: int,
+    positive: int,
+    all_negative: int,
+    all_positive: int,
+    negative_unit: float,
+    positive_unit: float,
 ) -> float:
     """The score of a split whose left leaf holds these sums, of all that there are."""
-    left: float = leaf_score(criterion, negative * units[0], positive * units[1])
-    right: float = leaf_score(criterion, (all_negative - negative) * units[0], (all_positive - positive) * units[1])
+    left: float = leaf_score(criterion, negative * negative_unit, positive * positive_unit)
+    right: float = leaf_score(
+        criterion, (all_negative - negative) * negative_unit, (all_positive - positive) * positive_unit
+    )
     return left + right
 
 
@@ -70,6 +78,7 @@ def best_splits(
         numeric   R | L  L  L  L   s = n_bins    L | R  R  R  R   s = 0   categorical
     """
     hist = np.empty((256, 2), dtype=np.int64)
+    negative_unit, positive_unit = units[0], units[1]
     for f in range(first, last):
         bundle = bundle_of[f]
         bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
@@ -81,7 +90,7 @@ def best_splits(
         for b in range(bins + 1):
             all_negative += hist[b, 0]
             all_positive += hist[b, 1]
-        total = all_negative * units[0] + all_positive * units[1]
+        total = all_negative * negative_unit + all_positive * positive_unit
         tie = TIE * total
         scores[f], splits[f], missing_left[f] = -1.0, 0, False
 
@@ -96,11 +105,13 @@ def best_splits(
             if not has_missing[f]:
                 if not values_on_the_right:
                     continue
-                score = split_score(criterion, negative, positive, all_negative, all_positive, units)
+                score = split_score(
+                    criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit
+                )
                 if score > scores[f] + tie:
                     scores[f], splits[f] = score, s
                     # No row tells where missing belongs: it is not the category s, or goes to the heavier side.
-                    left = negative * units[0] + positive * units[1]
+                    left = negative * negative_unit + positive * positive_unit
                     missing_left[f] = not is_categorical and left >= 0.5 * total - tie
                 continue
             for turn in range(2):
@@ -109,11 +120,14 @@ def best_splits(
                     continue
                 left_negative = negative + hist[MISSING, 0] if goes_left else negative
                 left_positive = positive + hist[MISSING, 1] if goes_left else positive
-                score = split_score(criterion, left_negative, left_positive, all_negative, all_positive, units)
+                score = split_score(
+                    criterion, left_negative, left_positive, all_negative, all_positive, negative_unit, positive_unit
+                )
                 if score > scores[f] + tie:
                     scores[f], splits[f], missing_left[f] = score, s, goes_left
         if is_categorical and has_missing[f] and bins > 1:
-            score = split_score(criterion, hist[MISSING, 0], hist[MISSING, 1], all_negative, all_positive, units)
+            negative, positive = hist[MISSING, 0], hist[MISSING, 1]
+            score = split_score(criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
             if score > scores[f] + tie:
                 scores[f], splits[f], missing_left[f] = score, 0, True
 

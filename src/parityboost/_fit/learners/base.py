@@ -14,7 +14,7 @@ from ..samples import Leaves, Sample
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Trained:
     """A weak learner h_j trained on D^j, as the round needs it; only ``model`` outlives the round."""
 

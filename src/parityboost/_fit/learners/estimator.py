@@ -27,7 +27,7 @@ LEAF_OF_CODE = np.array([0, 1], dtype=np.uint8)
 VOTES = np.array([-1, 1], dtype=np.int8)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class TrainedEstimator(Trained):
     """A fitted classifier and what it says about the training rows."""
 

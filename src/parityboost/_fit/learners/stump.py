@@ -25,12 +25,12 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class TrainedStump(Trained):
     """A stump and what it found in its leaves."""
 
     model: Stump
-    confidences: Floats  # share of a leaf's weight that belongs to the class it votes for
+    confidences: tuple[float, ...]  # share of a leaf's weight that belongs to the class it votes for
     leaf_mass: Integers  # sample weight per [leaf, class]
 
 
@@ -140,7 +140,8 @@ class StumpSearch:
             leaf_sums,
             leaf_mass,
         )
-        leaves = [_majority(negative, positive, total) for negative, positive in (leaf_sums * units).tolist()]
+        negative_unit, positive_unit = units.tolist()
+        leaves = [_majority(n * negative_unit, p * positive_unit, total) for n, p in leaf_sums.tolist()]
         if self._scores[feature] < 0.0:  # one leaf for all
             leaves[splitting.RIGHT] = (*leaves[splitting.LEFT][:2], 0.0)
         (right_vote, right_share, right_wrong), (left_vote, left_share, left_wrong) = leaves
@@ -158,7 +159,7 @@ class StumpSearch:
             (left_wrong + right_wrong) / total,
             Leaves(histograms.codes[bundles.bundle_of[feature]], leaf_of_code),
             np.array([right_vote, left_vote], dtype=np.int8),
-            np.array([right_share, left_share]),
+            (right_share, left_share),
             leaf_mass,
         )
 
@@ -220,14 +221,16 @@ class StumpLearner:
 
 def boost_wrong(weights: RowWeights, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
     """Multiply the rows that a stump is wrong about by C·exp(2α·conf); the new sum of weights by the old one."""
-    shares = trained.confidences.tolist() if confidence else [1.0] * len(trained.votes)
-    boosts = np.array([math.exp(2.0 * alpha * share) for share in shares])
+    if confidence:
+        boosts = np.array([math.exp(2.0 * alpha * share) for share in trained.confidences])
+    else:
+        boosts = np.full(len(trained.votes), math.exp(2.0 * alpha))
     return weights.boost_wrong(trained.leaves, trained.votes, boosts, costs, trained.leaf_mass)
 
 
 def scored_leaves(bundles: Bundles, codes: Codes, trained: TrainedStump) -> Leaves:
     """The leaves of other rows than those that a stump was trained on."""
-    return trained.leaves._replace(column=codes[bundles.bundle_of[trained.model.feature]])
+    return Leaves(codes[bundles.bundle_of[trained.model.feature]], trained.leaves.leaf_of_code)
 
 
 def staged_margins(bundles: Bundles, codes: Codes, ensemble: StumpEnsemble) -> Callable[[], Iterator[Any]]:
