@@ -12,24 +12,23 @@ from parityboost._fit import loop, samples, weights
 from parityboost.notions import StatisticalParity, get_notion
 
 SYMMETRIC = StatisticalParity(boost="both")
-OPTIONS = st.fixed_dictionaries(
-    {
-        "notion": st.sampled_from([SYMMETRIC if name == "symmetric_parity" else name for name in reference.NOTIONS]),
-        "n_estimators": st.integers(1, 12),
-        "c": st.sampled_from([0.0, 0.3, 1.0]),
-        "epsilon": st.sampled_from([0.0, 0.05, 0.3]),
-        "cumulative": st.booleans(),
-        "costs_from": st.sampled_from(["training", "validation"]),
-        "update": st.sampled_from(["confidence", "discrete"]),
-        "learner_weight": st.sampled_from(["error", "cost"]),
-        "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
-        "threshold": st.sampled_from([0.0, 0.125, "auto"]),
-        "criterion": st.sampled_from(["gini", "error"]),
-        "n_iter_no_change": st.sampled_from([None, 2]),
-        "keep": st.sampled_from([0.0, 0.0, 0.5, 0.9]),
-        "max_violation": st.sampled_from([None, None, 0.1, 0.4]),
-    }
-)
+CHOICES = {
+    "notion": st.sampled_from([SYMMETRIC if name == "symmetric_parity" else name for name in reference.NOTIONS]),
+    "n_estimators": st.integers(1, 12),
+    "c": st.sampled_from([0.0, 0.3, 1.0]),
+    "epsilon": st.sampled_from([0.0, 0.05, 0.3]),
+    "cumulative": st.booleans(),
+    "update": st.sampled_from(["confidence", "discrete"]),
+    "learner_weight": st.sampled_from(["error", "cost"]),
+    "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
+    "threshold": st.sampled_from([0.0, 0.125, "auto"]),
+    "criterion": st.sampled_from(["gini", "error"]),
+    "n_iter_no_change": st.sampled_from([None, 2]),
+    "keep": st.sampled_from([0.0, 0.0, 0.5, 0.9]),
+    "max_violation": st.sampled_from([None, None, 0.1, 0.4]),
+}
+OPTIONS = st.fixed_dictionaries(CHOICES)
+TWIN_OPTIONS = st.fixed_dictionaries(CHOICES | {"costs_from": st.sampled_from(["training", "validation"])})
 
 
 def draw_rows(rng, n_rows, n_groups, kinds, weighted, known=None):
@@ -144,7 +143,7 @@ def assert_equal_to_the_last_bit(twin, model, problem, options):
 
 
 @settings(max_examples=300)
-@given(problem=problems(), options=OPTIONS)
+@given(problem=problems(), options=TWIN_OPTIONS)
 def test_fast_fit_equals_the_plain_twin(problem, options):
     twin, model, learner = fit_both(problem, options, merge=False)
     if twin is None:
@@ -157,7 +156,7 @@ def test_fast_fit_equals_the_plain_twin(problem, options):
 
 
 @settings(max_examples=100)
-@given(problem=problems(few_values=True), options=OPTIONS)
+@given(problem=problems(few_values=True), options=TWIN_OPTIONS)
 def test_merging_equal_rows_changes_no_bit(problem, options):
     _, (columns, y, group, _), _ = problem
     twin, model, learner = fit_both(problem, options, merge=True)
@@ -169,7 +168,7 @@ def test_merging_equal_rows_changes_no_bit(problem, options):
 
 
 @settings(max_examples=60)
-@given(problem=problems(), options=OPTIONS)
+@given(problem=problems(), options=TWIN_OPTIONS)
 def test_sums_that_leave_their_range_all_the_time_equal_the_twin(problem, options):
     with pytest.MonkeyPatch.context() as patch:
         for module in (reference, weights):

@@ -215,8 +215,8 @@ def test_killed_at_random_moments_and_resumed_it_equals_an_uninterrupted_run(tmp
     store = Store(tmp_path / "uninterrupted")
     perform(runs, store)
     command = [sys.executable, "-m", "parityboost", "reproduce", "--figure", "1", "--dataset", "adult", "--splits", "2"]
-    command += ["--setting", "authors", "ours", "--jobs", "2", "--out", str(tmp_path)]
-    folder = tmp_path / "runs"
+    command += ["--setting", "authors", "ours", "--jobs", "2", "--out", str(tmp_path / "out")]
+    folder = tmp_path / "out" / "runs"
     rng = random.Random(0)
     kills = 0
     for n_finished in (0, 1, 9):
