@@ -102,11 +102,18 @@ def _number_input(column: Column, source: Source) -> Floats:
         values = source.floats(slice(None))
     else:  # a category that is no number is unseen
         codes, found = source.factorized(slice(None))
-        numbers = [float(v) if isinstance(v, (bool, int, float, np.number, np.bool_)) else np.nan for v in found]
-        values = np.array([*numbers, np.nan])[codes]
+        values = np.array([*map(_number, found), np.nan])[codes]
     if isinstance(column, NumericColumn) and np.isinf(values).any():
         raise_infinite(column.name)
     return values
+
+
+def _number(value: Any) -> float:
+    """A category as a number; NaN, which is unseen, if it is none or beyond all floats."""
+    try:
+        return float(value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else np.nan
+    except OverflowError:
+        return np.nan
 
 
 def _text_input(column: Any, source: Source) -> NDArray[Any]:

@@ -30,7 +30,7 @@ DATA_REFUSED = re.compile(
     r"|has no example of class '|only one group|only class .+ has rows|only one class is present: all labels are"
     r"|group '.*' does not occur in the training data|SMOTE needs two instances of the rarer class"
     r"|smote=\"plain\" takes (numbers only|no missing values)|costs_from=\"validation\" needs a validation set"
-    r"|threshold=\"per_group\" is for up to \d+ groups, got \d+"
+    r"|got bytes b'|threshold=\"per_group\" is for up to \d+ groups, got \d+"
     r"|sample_weight is zero for every row|does not hold numbers: add it to categorical_features"
 )
 
