@@ -19,7 +19,7 @@ NEGATIVE, POSITIVE = 0, 1
 
 def ratio(part: Floats, whole: Floats) -> Floats:
     """``part / whole``, NaN where there is nothing to divide by."""
-    with np.errstate(invalid="ignore"):  # 0 / 0; a part is never larger than the whole
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0; a part is never larger than the whole
         return part / whole
 
 

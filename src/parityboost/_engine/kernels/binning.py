@@ -143,7 +143,7 @@ def count_keys(
     weighted = weights.shape[0] > 0
     bits = values.view(np.uint64)
     for i in range(values.shape[0]):
-        at = stretch_of(key_of(values[i], bits[i]) - start, shift, parts_of, part_shift, first_new)
+        at = stretch_of(np.uint64(key_of(values[i], bits[i])) - start, shift, parts_of, part_shift, first_new)
         if at >= first_new:
             mass[at] += weights[i] if weighted else 1
 
@@ -163,7 +163,7 @@ def look_into(
     """``one_value`` that occurs in each stretch that is ``wanted``, and whether others do as well."""
     bits = values.view(np.uint64)
     for i in range(values.shape[0]):
-        at = stretch_of(key_of(values[i], bits[i]) - start, shift, parts_of, part_shift, first_new)
+        at = stretch_of(np.uint64(key_of(values[i], bits[i])) - start, shift, parts_of, part_shift, first_new)
         if wanted[at] and one_value[at] != values[i]:
             if one_value[at] == one_value[at]:
                 is_mixed[at] = True
