@@ -114,6 +114,11 @@ def test_labels_that_are_lists_are_named(people):
         fit(people, y=y)
 
 
+def test_complex_labels_are_told_in_one_line(people):
+    with pytest.raises(ValueError, match=r"^y: Complex data not supported$"):
+        fit(people, y=people[1] + 1j)
+
+
 def test_booleans_among_objects_are_a_target(people):
     model = fit(people, y=(people[1] == 1).astype(object))
     assert model.classes_.tolist() == [False, True]

@@ -66,7 +66,7 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     try:
         values = column_or_1d(y, warn=True)
     except ValueError as error:
-        raise ValueError(f"y: {error}") from None
+        raise ValueError(f"y: {str(error).splitlines()[0]}") from None  # the other lines are all of y
     check_length("y", len(values), n_rows)
     values = _plain_booleans(values)
     missing = pd.isna(values)
