@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import Any
 
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from . import metrics
+from ._warnings import FitWarning
 from .baselines import AdaBoostClassifier
 from .datasets import load_adult
 from .estimators import AdaFairClassifier
@@ -102,7 +104,9 @@ def main() -> None:
     print("St.Parity, Eq.Op. and D.M. measure unfairness: 0 is best.\n")
     if sys.stderr.isatty():
         print("Compiling, on the first run only …", end="", file=sys.stderr, flush=True)
-    run(n_estimators=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)  # two rounds are no model, and only there to compile
+        run(n_estimators=2)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     table = run()
