@@ -228,7 +228,9 @@ class BoostedWeights:
         for label in (0, 1):
             wrong = [(vote > 0) != (label == 1) for vote in votes]
             factor = {
-                (g, t): costs[g, label] * boosts[t] if wrong[t] else 1.0 for g in range(len(costs)) for t in range(len(votes))
+                (g, t): costs[g, label] * boosts[t] if wrong[t] else 1.0
+                for g in range(len(costs))
+                for t in range(len(votes))
             }
             # The most common factor is put aside, as if every group was spread over the leaves as its class is.
             rows = self.y == label
@@ -410,7 +412,7 @@ def best_stump(columns, categorical, weights, criterion, rules=None):
     for name, leaf in (("left", left), ("right", ~left)):
         if not leaf.any():
             leaf = ~leaf
-        vote, share = vote_of(leaf, weights), positive_share(leaf, weights)
+        vote = vote_of(leaf, weights)
         setattr(best, f"{name}_vote", vote)
         negative, positive = weights.of(leaf)
         setattr(best, f"{name}_confidence", (positive if vote == 1 else negative) / (negative + positive))

@@ -600,7 +600,7 @@ def test_an_edited_weight_is_used(saved, tmp_path):
     X = frame_for(read(saved, tmp_path))
     model = read(changed(saved, "stumps", 0, "alpha", to=0.3), tmp_path)
     assert model.estimator_weights_[0] == pytest.approx(0.3, abs=1e-10)
-    tables, constant = model._score_tables()
+    (tables, _), constant = model._score_effects()
     codes = model._ensemble.binner
     assert np.isfinite(tables).all() and constant == -model.threshold_ and len(codes.columns) == X.shape[1]
 

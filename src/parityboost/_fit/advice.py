@@ -87,8 +87,8 @@ class Fitted:
             found, column = f"columns {', '.join(names[:-1])} and {names[-1]} alone predict", "such a column"
         if perfect:
             return (
-                f"{found} the target: is it a leak of the outcome? Nothing was left to boost, so nothing was mitigated. "
-                f"Leave {column} out if it is not known when the model is used"
+                f"{found} the target: is it a leak of the outcome? Nothing was left to boost, so nothing was "
+                f"mitigated. Leave {column} out if it is not known when the model is used"
             )
         return (
             f"{found} the target with a balanced accuracy of {1 - ber:.3f}: is it a leak of the outcome? Leave "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,7 @@ def read_orders(monotonic_cst: Any, names: list[str], binner: Binner) -> NDArray
         given = dict(enumerate(values))
     orders = np.zeros(len(names), dtype=np.int8)
     for column, order in given.items():
-        if not isinstance(order, (Integral, np.integer)) or order not in (-1, 0, 1):
+        if not isinstance(order, (int, np.integer)) or int(order) not in (-1, 0, 1):
             raise ValueError(
                 f"monotonic_cst of column {names[column]!r} must be 1 (the score may only rise with it), -1 (only "
                 f"fall) or 0, got {order!r}"
@@ -75,6 +74,6 @@ def _position(column: Any, names: list[str], parameter: str) -> int:
     """A column by its name or position."""
     if isinstance(column, str) and column in names:
         return names.index(column)
-    if isinstance(column, (Integral, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
+    if isinstance(column, (int, np.integer)) and type(column) is not bool and 0 <= int(column) < len(names):
         return int(column)
     raise ValueError(f"{parameter} names the column {column!r}, which X does not have; its columns are {listed(names)}")

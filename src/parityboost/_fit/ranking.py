@@ -18,9 +18,9 @@ N_BUCKETS = 1 << 16
 class Ranking:
     """The rows of a sample in the order of their margins, which is kept up to date.
 
-    All rows that get the same vote move by the same step and stay in order, so a round has two sorted runs to merge. If there are
-    very many rows, they are counted per bucket of margins and cell instead: margins are multiples of a grid, so the
-    buckets do not depend on the order of the rows either.
+    All rows that get the same vote move by the same step and stay in order, so a round has two sorted runs to merge. If
+    there are very many rows, they are counted per bucket of margins and cell instead: margins are multiples of a grid,
+    so the buckets do not depend on the order of the rows either.
     """
 
     def __init__(self, sample: Sample) -> None:

@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine.codes import MAX_BINS, X_BINNED_DTYPE
 from .._engine.threads import MAX_THREADS
-from .._model.ensemble import StumpEnsemble
-from .._model.grid import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, on_fine_grid, on_grid
+from .._model.ensemble import EstimatorEnsemble, StumpEnsemble
+from .._model.grid import LARGE_THRESHOLD, THRESHOLD_GRID, on_fine_grid
 from .._model.groups import GroupSource
+from .._model.tree_ensemble import TreeEnsemble
 from .._model.trees import Stump
 from .._table.binning import Binner, CategoricalColumn, Column, NumericColumn
 from ..notions import NOTION_NAMES, FairnessNotion, get_notion
@@ -38,6 +39,7 @@ from .json_values import (
 )
 from .model_file import MAX_COLUMNS, MAX_GROUPS, MAX_LIST, MAX_STUMPS, check_checksum, check_size, render
 from .strict_json import ModelFileError, Node, parse
+from .tree_json import describe_trees, read_alpha, read_trees
 
 FORMAT, VERSION = "parityboost model", 1
 # Where each class that can be stored lives. A file names one of these and nothing else.
@@ -48,13 +50,13 @@ CLASSES = {
 }
 LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
 
-MAX_ALPHA, MAX_THRESHOLD = 1e3, 1e300
+MAX_THRESHOLD = 1e300
 MAX_WARNINGS = 100
 MAX_PAIRS = 1000  # of a dictionary, such as class_weight
 
 REQUIRED = (
     *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "per_group"),
-    *("fitted", "named_columns", "columns", "stumps", "history_columns", "history"),
+    *("fitted", "named_columns", "columns", "history_columns", "history"),
 )
 
 
@@ -134,16 +136,20 @@ def describe(model: Any) -> dict[str, Any]:
     name = type(model).__name__
     if name not in CLASSES or find_class(name) is not type(model):
         raise ModelFileError(f"a {name} cannot be stored; models of {', '.join(CLASSES)} can")
-    if not isinstance(model._ensemble, StumpEnsemble):
+    if isinstance(model._ensemble, EstimatorEnsemble):
         name = type(model.estimators_[0]).__name__
-        raise ModelFileError(f"only a model of stumps (estimator=None) can be stored, this one is of {name}")
+        raise ModelFileError(
+            f"only a model of stumps or native trees (estimator=None) can be stored, this one is of {name}"
+        )
     if model.estimator is not None:
         raise ModelFileError(
-            f"the model is of stumps, but its parameter is now estimator={model.estimator!r}, which a file cannot "
-            "hold: model.set_params(estimator=None).save(…) stores it"
+            f"the model is of native trees, but its parameter is now estimator={model.estimator!r}, which a file "
+            "cannot hold: model.set_params(estimator=None).save(…) stores it"
         )
     ensemble, history, source = model._ensemble, model.history_, model._group_source
-    used = {stump.feature for stump in ensemble.stumps} | set(() if source is None else source.columns)
+    used = {f for learner in ensemble.learners for f in learner.features} | set(
+        () if source is None else source.columns
+    )
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -160,13 +166,15 @@ def describe(model: Any) -> dict[str, Any]:
         "fitted": {key: encode_value(getattr(model, key), key) for key in model._stored_values},
         "named_columns": hasattr(model, "feature_names_in_"),
         "columns": [_describe_column(column, j in used) for j, column in enumerate(ensemble.binner.columns)],
-        "stumps": [
-            {"alpha": float(alpha), **stump._asdict()}
-            for alpha, stump in zip(ensemble.alphas, ensemble.stumps, strict=True)
-        ],
+        **(describe_trees(ensemble) if isinstance(ensemble, TreeEnsemble) else _describe_stumps(ensemble)),
         "history_columns": list(history.columns),
         "history": encode_history(history),
     }
+
+
+def _describe_stumps(ensemble: StumpEnsemble) -> dict[str, Any]:
+    pairs = zip(ensemble.alphas, ensemble.stumps, strict=True)
+    return {"stumps": [{"alpha": float(alpha), **stump._asdict()} for alpha, stump in pairs]}
 
 
 def _describe_fitted_with(model: Any) -> dict[str, Any]:
@@ -218,7 +226,11 @@ def _encode_parameter(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in value.items()]}
     if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
-        return [encode_value(item, where) for item in (value if isinstance(value, (list, tuple)) else value.tolist())]
+        items = value if isinstance(value, (list, tuple)) else value.tolist()
+        # A list of sets of columns (interaction_cst) becomes one of tuples, which mean the same.
+        return [
+            encode_value(tuple(item) if isinstance(item, (list, set, frozenset)) else item, where) for item in items
+        ]
     return encode_value(value, where)
 
 
@@ -247,7 +259,7 @@ def rebuild(root: Node) -> Any:
         root.fail(f"an object with the field format={FORMAT!r}")
     if "version" in found and found["version"].integer(1, 2**31) > VERSION:
         found["version"].fail(f"a version up to {VERSION}: the file is from a newer parityboost, update to read it")
-    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings"])
+    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings", "stumps", "trees", "pairs"])
     for library in fields["made_with"].mapping().values():
         library.text()
 
@@ -261,16 +273,15 @@ def rebuild(root: Node) -> Any:
         setattr(model, key, decode_value(node))
 
     columns = tuple(_read_column(node) for node in fields["columns"].items(MAX_COLUMNS, 1))
-    stump_nodes = fields["stumps"].items(MAX_STUMPS, 1)
-    stumps, alphas = zip(*(_read_stump(node, columns) for node in stump_nodes), strict=True)
-    model._ensemble = StumpEnsemble(Binner(columns), list(stumps), np.array(alphas))
+    model._ensemble = _read_ensemble(root, fields, Binner(columns))
+    n_learners = len(model._ensemble.alphas)
     model.n_features_in_ = len(columns)
     if fields["named_columns"].flag():
         if len({column.name for column in columns}) < len(columns):
             fields["columns"].fail("different names")
         model.feature_names_in_ = object_array([column.name for column in columns])
-    model.n_estimators_ = len(stumps)
-    model.theta_ = fields["theta"].integer(1, len(stumps))
+    model.n_estimators_ = n_learners
+    model.theta_ = fields["theta"].integer(1, n_learners)
     if fields["per_group"].value is None:
         model._group_source = model._group_thresholds = None
         model.threshold_ = _read_threshold(fields["threshold"])
@@ -278,7 +289,7 @@ def rebuild(root: Node) -> Any:
         model._group_source, model._group_thresholds = _read_per_group(fields["per_group"], model)
         model.threshold_ = _read_thresholds(fields["threshold"], len(model.groups_))
     model._selection = model._frontier = None  # the data that θ was chosen on stays where it was
-    model.history_ = decode_history(fields["history_columns"], fields["history"], len(stumps))
+    model.history_ = decode_history(fields["history_columns"], fields["history"], n_learners)
     return model
 
 
@@ -291,7 +302,9 @@ def _make_model(cls: Any, parameters: Node) -> Any:
     known = cls._get_param_names()
     values = {key: _read_parameter(node) for key, node in parameters.fields([], optional=known).items()}
     if values.get("estimator") is not None:
-        Node(values["estimator"], f"{parameters.where}.estimator").fail("null: only stumps can be stored")
+        Node(values["estimator"], f"{parameters.where}.estimator").fail(
+            "null: only stumps and native trees can be stored"
+        )
     n_jobs: Any = values.get("n_jobs")
     if n_jobs is not None and not (isinstance(n_jobs, (int, np.integer)) and 0 < abs(int(n_jobs)) <= MAX_THREADS):
         Node(n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_THREADS}, or null")
@@ -347,6 +360,18 @@ def _read_column(node: Node) -> Column:
     return NumericColumn(name, edges, len(edges) + 1)
 
 
+def _read_ensemble(root: Node, fields: dict[str, Node], binner: Binner) -> StumpEnsemble | TreeEnsemble:
+    """The learners: stumps, or trees and the training rows in the cells of their pairs."""
+    if "trees" in fields and "pairs" in fields and "stumps" not in fields:
+        return read_trees(fields["trees"], fields["pairs"], binner)
+    if "stumps" not in fields or "trees" in fields or "pairs" in fields:
+        root.fail("either the field stumps or the fields trees and pairs")
+    stumps, alphas = zip(
+        *(_read_stump(node, binner.columns) for node in fields["stumps"].items(MAX_STUMPS, 1)), strict=True
+    )
+    return StumpEnsemble(binner, list(stumps), np.array(alphas))
+
+
 def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
     fields = node.fields(["alpha", *Stump._fields])
     feature = fields["feature"].integer(0, len(columns) - 1)
@@ -363,8 +388,7 @@ def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
         fields["left_confidence"].number(0, 1),
         fields["right_confidence"].number(0, 1),
     )
-    # Already a multiple of the grid, unless someone edited it: sums must stay exact.
-    return stump, on_grid(fields["alpha"].number(ALPHA_GRID, MAX_ALPHA))
+    return stump, read_alpha(fields["alpha"])
 
 
 def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:

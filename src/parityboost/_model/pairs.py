@@ -33,6 +33,13 @@ class Pair:
     scores: Floats
     weight: Floats  # sample weight of the training rows in each cell
 
+    @property
+    def kinds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Numbers per code of the first and of the second feature; codes of the same scores have the same number."""
+        row = np.unique(self.scores, axis=0, return_inverse=True)[1].ravel()
+        column = np.unique(self.scores, axis=1, return_inverse=True)[1].ravel()
+        return row[self.row_of], column[self.column_of]
+
     def at(self, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Floats:
         """The score of each row, from its codes."""
         scores: Floats = self.scores[self.row_of[first], self.column_of[second]]
@@ -62,8 +69,8 @@ def find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> Uses:
     pairs: dict[tuple[int, int], list[tuple[int, bool, int, bool]]] = {}
     for j, tree in enumerate(trees):
         root = tree.root.feature
-        for left, split in ((True, tree.left), (False, tree.right)):
-            if split is None:
+        for left, split, votes in ((True, tree.left, tree.votes[:2]), (False, tree.right, tree.votes[2:])):
+            if split is None or votes[0] == votes[1]:  # purer leaves, but the same vote
                 alone.append((root, j, left, -1))
                 continue
             k, other = len(splits), split.feature
@@ -80,8 +87,8 @@ def find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> Uses:
 
 
 def cells_of(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Number the codes so that those which no split tells apart have the same number; code 0 has the number 0."""
-    cell = np.zeros(lefts.shape[1], dtype=np.int64)
+    """Number the codes so that those which no split tells apart have the same number; missing has 0, and is alone."""
+    cell = (np.arange(lefts.shape[1]) != MISSING).astype(np.int64)
     first = cell
     for start in range(0, len(lefts), CHUNK):
         part = lefts[start : start + CHUNK]

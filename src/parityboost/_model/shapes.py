@@ -1,4 +1,4 @@
-"""One feature's part in a model of stumps: a step function."""
+"""One feature's part in a model: a step function."""
 
 from __future__ import annotations
 
@@ -65,10 +65,7 @@ class ShapeFunction:
         if self.kind == "categorical":
             known = dict(zip(self.categories, self.scores, strict=True))
             return np.array([known.get(value, self.missing) for value in column], dtype=np.float64)
-        try:
-            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"feature {self.feature!r} holds numbers: {error}") from None
+        numbers = number_values(column, self.feature)
         steps = np.array(self.scores)[np.searchsorted(self.thresholds, numbers)]
         return np.where(np.isnan(numbers), self.missing, steps)
 
@@ -77,7 +74,7 @@ class ShapeFunction:
         if self.kind == "categorical":
             values = [*self.categories, "missing or unseen"]
         else:
-            values = [*_intervals(self.thresholds), "missing"]
+            values = [*intervals(self.thresholds), "missing"]
         return pd.DataFrame({"value": values, "score": [*self.scores, self.missing]})
 
 
@@ -93,7 +90,15 @@ def read_shape(column: Column, table: Floats) -> ShapeFunction:
     return ShapeFunction(column.name, "numeric", tuple(column.edges[changes].tolist()), (), tuple(steps), missing)
 
 
-def _intervals(thresholds: tuple[float, ...]) -> list[str]:
+def number_values(column: pd.Series[Any], feature: str) -> Floats:
+    """The numbers in a column."""
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"feature {feature!r} holds numbers: {error}") from None
+
+
+def intervals(thresholds: tuple[float, ...]) -> list[str]:
     """The steps between thresholds in words, with as many digits as it takes to tell the thresholds apart."""
     if not thresholds:
         return ["any number"]

@@ -65,7 +65,9 @@ class TreeEnsemble:
                 mass,
                 counts,
             )
-            self.support[first, second] = Pair((first, second), rows, columns, np.empty((0, 0)), counts * unit)
+            self.support[first, second] = Pair(
+                (first, second), rows, columns, np.empty((0, 0)), counts.astype(np.float64) * unit
+            )
 
     def effects(self, theta: int) -> Effects:
         """The first θ trees as tables, as their votes add up; not to be written to."""

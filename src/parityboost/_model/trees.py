@@ -59,8 +59,8 @@ class Tree(NamedTuple):
     root: Split
     left: Split | None  # None: this side is one leaf
     right: Split | None
-    votes: tuple[int, int, int, int]  # of the leaves from left to right; twice the same where a side is one leaf
-    confidences: tuple[float, float, float, float]
+    votes: tuple[int, ...]  # of the four leaves from left to right; twice the same where a side is one leaf
+    confidences: tuple[float, ...]
 
     @property
     def splits(self) -> list[Split]:

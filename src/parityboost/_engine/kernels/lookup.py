@@ -16,7 +16,14 @@ def add_steps(codes: Array, steps: Array, margin: Array) -> None:
 
 @compiled
 def add_pair_steps(
-    codes: Array, columns: Array, row_of: Array, column_of: Array, widths: Array, starts: Array, steps: Array, margin: Array
+    codes: Array,
+    columns: Array,
+    row_of: Array,
+    column_of: Array,
+    widths: Array,
+    starts: Array,
+    steps: Array,
+    margin: Array,
 ) -> None:
     """Add the steps of every pair p of columns, ``columns[p, 0]`` and ``columns[p, 1]`` of ``codes``, to the margin.
 
@@ -35,9 +42,7 @@ def add_pair_steps(
 
 
 @compiled
-def count_cells(
-    first: Array, second: Array, row_of: Array, column_of: Array, mass: Array, counts: Array
-) -> None:
+def count_cells(first: Array, second: Array, row_of: Array, column_of: Array, mass: Array, counts: Array) -> None:
     """``counts[row_of[first], column_of[second]]`` += mass of each row; an empty ``mass`` means one each."""
     weighted = mass.shape[0] > 0
     for i in range(first.shape[0]):
@@ -46,7 +51,14 @@ def count_cells(
 
 @compiled
 def add_tree(
-    root: Array, left: Array, right: Array, goes_left: Array, left_of: Array, right_of: Array, steps: Array, margin: Array
+    root: Array,
+    left: Array,
+    right: Array,
+    goes_left: Array,
+    left_of: Array,
+    right_of: Array,
+    steps: Array,
+    margin: Array,
 ) -> None:
     """Add the steps of a tree's four leaves, from left to right, to the margin.
 

@@ -1,4 +1,4 @@
-"""The native weak learner: the best stump over all columns, from one weighted histogram per column."""
+"""What native weak learners share, and the stump: the best one over all columns, from one histogram per column."""
 
 from __future__ import annotations
 
@@ -166,7 +166,6 @@ class StumpSearch:
             sums,
         )
 
-
     def _find_splits(self, values: Integers, units: Floats, allowed: NDArray[np.bool_], limits: Floats) -> None:
         """The best split of each column that is allowed, for histograms of some rows."""
         self._team.run(
@@ -185,23 +184,46 @@ def majority(negative: float, positive: float, total: float) -> tuple[int, float
     return vote, right / (right + wrong) if right + wrong > 0.0 else 1.0, wrong
 
 
-class StumpLearner:
+class NativeLearner:
+    """What the native learners share: the weights of the rows of a sample, and histograms of all of them.
+
+    Parameters
+    ----------
+    train, selection : CodedSample
+        The rows to train on, and those that θ is chosen on; they may be the same.
+    start : ndarray of shape (n_cells,)
+        The factor that D¹ gives to the rows of each cell, besides their sample weights.
+    """
+
+    def __init__(self, train: CodedSample, selection: CodedSample, start: Floats) -> None:
+        self.train, self.selection = train.sample, selection.sample
+        self._selection_codes = selection.codes
+        self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
+        self._histograms = Histograms(train.codes, self.train.n_groups, self.train.team)
+
+    def wrong_weight(self, trained: TrainedLeaves) -> Floats:
+        return self._weights.wrong(trained.leaves, trained.votes)
+
+    def reweight(self, trained: TrainedLeaves, costs: Floats, alpha: float, confidence: bool) -> float:
+        return boost_wrong(self._weights, trained, costs, alpha, confidence)
+
+    def distribution(self) -> Floats:
+        return self._weights.distribution()
+
+
+class StumpLearner(NativeLearner):
     """The native stump on the rows of a sample, whose weights it keeps.
 
     Parameters
     ----------
     bundles : Bundles
         Which columns share a byte.
-    train, selection : CodedSample
-        The rows to train on, and those that θ is chosen on; they may be the same.
-    start : ndarray of shape (n_cells,)
-        The factor that D¹ gives to the rows of each cell, besides their sample weights.
+    train, selection, start :
+        As in :class:`NativeLearner`.
     criterion : {"gini", "error"}
         What a stump optimises.
     orders : ndarray of int8, optional
         For each column 1 or -1 if the score may only rise or fall with it, else 0.
-    search : StumpSearch, optional
-        What finds the learners; stumps by default.
     """
 
     def __init__(
@@ -212,13 +234,9 @@ class StumpLearner:
         start: Floats,
         criterion: str,
         orders: NDArray[np.int8] | None = None,
-        search: Any = None,
     ) -> None:
-        self.train, self.selection = train.sample, selection.sample
-        self._selection_codes = selection.codes
-        self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
-        self._histograms = Histograms(train.codes, self.train.n_groups, self.train.team)
-        self._search = StumpSearch(bundles, train, criterion, orders) if search is None else search
+        super().__init__(train, selection, start)
+        self._search = StumpSearch(bundles, train, criterion, orders)
 
     def fit(self) -> TrainedStump:
         weights = self._weights
@@ -227,15 +245,6 @@ class StumpLearner:
 
     def selection_leaves(self, trained: TrainedStump) -> Leaves:
         return selection_leaves(self._search.bundles, self._selection_codes, trained)
-
-    def wrong_weight(self, trained: TrainedStump) -> Floats:
-        return self._weights.wrong(trained.leaves, trained.votes)
-
-    def reweight(self, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
-        return boost_wrong(self._weights, trained, costs, alpha, confidence)
-
-    def distribution(self) -> Floats:
-        return self._weights.distribution()
 
     def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self._search.bundles.binner, models, alphas)
@@ -258,6 +267,6 @@ def selection_leaves(bundles: Bundles, codes: Codes, trained: TrainedStump) -> L
     return Leaves(codes[bundles.bundle_of[trained.model.feature]], trained.leaves.leaf_of_code)
 
 
-def staged_margins(bundles: Bundles, codes: Codes, ensemble: StumpEnsemble) -> Callable[[], Iterator[Any]]:
+def staged_margins(bundles: Bundles, codes: Codes, ensemble: Any) -> Callable[[], Iterator[Any]]:
     """A function that goes through the margins of rows after each round."""
     return partial(ensemble.staged_codes, codes, bundles.bundle_of, bundles.code_of)

@@ -6,6 +6,7 @@ its rows, those of the other side are the difference: sums are integers, so the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +23,15 @@ from ..._table.bundles import Bundles
 from ..constraints import Partners
 from ..samples import BLOCK_ROWS, CodedSample, Leaves, Sample
 from ..weights import RowWeights
-from .stump import Histograms, StumpLearner, StumpSearch, TrainedLeaves, TrainedStump, majority
+from .stump import (
+    Histograms,
+    NativeLearner,
+    StumpSearch,
+    TrainedLeaves,
+    TrainedStump,
+    majority,
+    staged_margins,
+)
 
 N_LEAVES = 4
 # A leaf is 2 · the side of the first split + the side of the second; a side that is not split is all on its left.
@@ -130,9 +139,7 @@ class TreeSearch(StumpSearch):
         return self._grown(stump, root, sides, units, total)
 
     def _unsplit(self, stump: TrainedStump, side: int) -> Side:
-        return Side(
-            None, int(self.bundles.bundle_of[stump.model.feature]), NO_SPLIT, [[0, 0], stump.leaf_sums[side]]
-        )
+        return Side(None, int(self.bundles.bundle_of[stump.model.feature]), NO_SPLIT, [[0, 0], stump.leaf_sums[side]])
 
     def _fill(self, leaves: Leaves, side: int, weights: RowWeights) -> None:
         """Make the histograms of the rows on one side."""
@@ -177,7 +184,7 @@ class TreeSearch(StumpSearch):
 
     def _gain(self, score: float, n: int, p: int, units: Floats, total: float) -> float:
         """How much better than no split a score is, relative to all weight."""
-        unsplit = splitting.leaf_score(self._criterion, n * float(units[0]), p * float(units[1]))
+        unsplit: float = splitting.leaf_score(self._criterion, n * float(units[0]), p * float(units[1]))
         return max(score - unsplit, 0.0) / total
 
     def _limits(self, stump: TrainedStump, units: Floats, total: float) -> list[Floats]:
@@ -192,15 +199,11 @@ class TreeSearch(StumpSearch):
         below, above = np.array([0.0, middle, tie]), np.array([middle, 1.0, tie])
         return [above, below] if order > 0 else [below, above]
 
-    def _grown(
-        self, stump: TrainedStump, root: Split, sides: list[Side], units: Floats, total: float
-    ) -> TrainedTree:
+    def _grown(self, stump: TrainedStump, root: Split, sides: list[Side], units: Floats, total: float) -> TrainedTree:
         negative_unit, positive_unit = units.tolist()
         leaves = []  # (vote, share, wrong), from right to left
         for side in sides:
-            second, first = (
-                majority(n * negative_unit, p * positive_unit, total) for n, p in side.leaf_sums
-            )
+            second, first = (majority(n * negative_unit, p * positive_unit, total) for n, p in side.leaf_sums)
             leaves += [second if side.split is not None else (*first[:2], 0.0), first]
         if not any(stump.leaf_sums[RIGHT]):  # nothing could be split: one leaf for all
             leaves[:2] = [(*leaves[3][:2], 0.0)] * 2
@@ -218,12 +221,10 @@ class TreeSearch(StumpSearch):
         is_positive = sample.blocks[:, 0] >= sample.n_groups
         leaf_mass = np.stack([mass[~is_positive].sum(axis=0), mass[is_positive].sum(axis=0)], axis=1)
         error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
-        return TrainedTree(
-            tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.int8), shares, leaf_mass, paths
-        )
+        return TrainedTree(tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.int8), shares, leaf_mass, paths)
 
 
-class TreeLearner(StumpLearner):
+class TreeLearner(NativeLearner):
     """Trees of depth two on the rows of a sample, whose weights it keeps.
 
     Parameters
@@ -244,9 +245,8 @@ class TreeLearner(StumpLearner):
         orders: NDArray[np.int8] | None = None,
         partners: Partners | None = None,
     ) -> None:
-        search = TreeSearch(bundles, train, criterion, orders, partners)
-        super().__init__(bundles, train, selection, start, criterion, search=search)
-        self._codes = train.codes
+        super().__init__(train, selection, start)
+        self._search = TreeSearch(bundles, train, criterion, orders, partners)
 
     def fit(self) -> TrainedTree:
         weights = self._weights
@@ -260,5 +260,9 @@ class TreeLearner(StumpLearner):
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeEnsemble:
         bundles, masses = self._search.bundles, self.train.masses
         ensemble = TreeEnsemble(bundles.binner, models, alphas)
-        ensemble.count_cells(self._codes, bundles.bundle_of, bundles.code_of, masses.values, masses.unit)
+        codes = self._histograms.codes
+        ensemble.count_cells(codes, bundles.bundle_of, bundles.code_of, masses.values, masses.unit)
         return ensemble
+
+    def selection_margins(self, ensemble: TreeEnsemble) -> Callable[[], Iterator[Floats]]:
+        return staged_margins(self._search.bundles, self._selection_codes, ensemble)
