@@ -182,7 +182,7 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
     with Team(1) as team:
         train = Sample(y, 1, to_masses(None), np.arange(len(y)), team)
         bundles = Bundles(binner)
-        coded = code_sample(bundles, sources, train)
+        coded = code_sample(bundles, binner.encode(sources, train.rows, team), train)
         learner = SmoteLearner(
             bundles,
             coded,

@@ -124,7 +124,7 @@ class TrainingMixin(ReadingMixin):
             margins = learner.selection_margins(self._ensemble)
             self._selection = SelectionData(cell, selection.sample_weight, len(self.groups_), margins)
         self.n_estimators_ = len(boosted.rounds)
-        self.history_ = history(
+        self._history = history(
             boosted,
             settings,
             group_names(self.groups_),

@@ -182,7 +182,7 @@ class SmoteLearner:
         self.train, self.selection = train.sample, selection.sample
         self._selection_codes = selection.codes
         self._search = StumpSearch(bundles, train, criterion)
-        self._synthetic = bundles.join(synthetic)
+        self._synthetic = bundles.join(list(synthetic))
         self._minority = minority
         self._n_synthetic = n_synthetic
         self._n_real = n_real
