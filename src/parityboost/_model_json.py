@@ -196,7 +196,8 @@ def _describe_column(column: Column, used: bool) -> dict[str, Any]:
     """A column with what prediction asks about it: of a column of numbers that is not used, only that it is one."""
     if isinstance(column, CategoricalColumn):
         where = f"column {column.name!r}"
-        return {"name": column.name, "categories": [encode_value(value, where) for value in column.categories]}
+        described = {"name": column.name, "categories": [encode_value(value, where) for value in column.categories]}
+        return {**described, "mixed": True} if column.mixed else described
     edges = None if not column.n_bins else column.edges.tolist() if used else []  # null: it held nothing
     return {"name": column.name, "edges": edges}
 
@@ -331,12 +332,15 @@ def _read_parameter(node: Node) -> Any:
 
 
 def _read_column(node: Node) -> Column:
-    fields = node.fields(["name"], optional=["edges", "categories"])
+    fields = node.fields(["name"], optional=["edges", "categories", "mixed"])
     name = fields["name"].text()
     if ("edges" in fields) == ("categories" in fields):
         node.fail("either 'edges' or 'categories'")
     if "categories" in fields:
-        return CategoricalColumn(name, tuple(decode_distinct(fields["categories"], MAX_BINS)))
+        mixed = "mixed" in fields and fields["mixed"].flag()
+        return CategoricalColumn(name, tuple(decode_distinct(fields["categories"], MAX_BINS)), mixed)
+    if "mixed" in fields:
+        fields["mixed"].fail("no such field beside 'edges'")
     if fields["edges"].value is None:
         return NumericColumn(name, np.empty(0), 0)
     edges = fields["edges"].numbers(MAX_BINS - 1)
