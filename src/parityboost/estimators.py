@@ -92,7 +92,7 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         Largest number of bins of a numeric column; exact if it has no more distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns to split by category: those of dtype category or string, or object that hold text; or a list of names,
-        positions or booleans.
+        positions or booleans. For the native stump only.
     validation_fraction : float or None, default=0.33
         Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
         the training data itself. Not used when ``fit`` is given a validation set.
@@ -349,6 +349,12 @@ class AdaFairClassifier(Prediction, Control, Portable, ClassifierMixin, BaseEsti
         if self.estimator is not None:
             if not has_fit_parameter(self.estimator, "sample_weight"):
                 raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
+            chosen = self.categorical_features
+            if chosen is not None and not isinstance(chosen, str) and len(chosen):
+                raise ValueError(
+                    f"categorical_features is for the native stump, and {type(self.estimator).__name__} would take "
+                    f"these columns as they are: encode them before, or leave it out, got {chosen!r}"
+                )
             return EstimatorLearner(self.estimator, self.classes_, split.X, train, split.X_scored, scored, start, rng)
         coded = code_tables(split, train, scored, self.max_bins, self.categorical_features)
         if self._group_source is not None:
