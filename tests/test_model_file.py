@@ -548,6 +548,14 @@ def test_errors_in_thresholds_per_group_say_where(saved_per_group, tmp_path, pat
         read(changed(saved_per_group, *path, to=to), tmp_path)
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_columns_of_one_name_are_refused(saved, tmp_path, named):
+    data = changed(saved, "named_columns", to=named)
+    name = json.loads(data)["columns"][0]["name"]
+    with pytest.raises(ModelFileError, match=rf"columns\[2\].name: expected a name that no other .* got '{name}'"):
+        read(changed(data, "columns", 2, "name", to=name), tmp_path)
+
+
 def test_errors_name_the_file(saved, tmp_path):
     with pytest.raises(ModelFileError, match=r"^.*model\.json: theta: expected"):
         read(changed(saved, "theta", to=-1), tmp_path)

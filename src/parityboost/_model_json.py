@@ -259,14 +259,12 @@ def rebuild(root: Node) -> Any:
     for key, node in fields["fitted"].fields(cls._stored_values).items():
         setattr(model, key, decode_value(node))
 
-    columns = tuple(_read_column(node) for node in fields["columns"].items(MAX_COLUMNS, 1))
+    columns = _read_columns(fields["columns"])
     stump_nodes = fields["stumps"].items(MAX_STUMPS, 1)
     stumps, alphas = zip(*(_read_stump(node, columns) for node in stump_nodes), strict=True)
     model._ensemble = StumpEnsemble(Binner(columns), list(stumps), np.array(alphas))
     model.n_features_in_ = len(columns)
     if fields["named_columns"].flag():
-        if len({column.name for column in columns}) < len(columns):
-            fields["columns"].fail("different names")
         model.feature_names_in_ = object_array([column.name for column in columns])
     model.n_estimators_ = len(stumps)
     model.theta_ = fields["theta"].integer(1, len(stumps))
@@ -329,6 +327,16 @@ def _read_parameter(node: Node) -> Any:
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"{node.where}: {error}") from None
     return decode_value(node)
+
+
+def _read_columns(node: Node) -> tuple[Column, ...]:
+    columns = tuple(_read_column(item) for item in node.items(MAX_COLUMNS, 1))
+    taken: set[str] = set()
+    for j, column in enumerate(columns):
+        if column.name in taken:
+            Node(column.name, f"{node.where}[{j}].name").fail("a name that no other column has")
+        taken.add(column.name)
+    return columns
 
 
 def _read_column(node: Node) -> Column:
