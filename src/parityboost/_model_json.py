@@ -259,7 +259,8 @@ def rebuild(root: Node) -> Any:
     for key, node in fields["fitted"].fields(cls._stored_values).items():
         setattr(model, key, decode_value(node))
 
-    columns = _read_columns(fields["columns"])
+    taken: set[str] = set()
+    columns = tuple(_read_column(node, taken) for node in fields["columns"].items(MAX_COLUMNS, 1))
     stump_nodes = fields["stumps"].items(MAX_STUMPS, 1)
     stumps, alphas = zip(*(_read_stump(node, columns) for node in stump_nodes), strict=True)
     model._ensemble = StumpEnsemble(Binner(columns), list(stumps), np.array(alphas))
@@ -292,8 +293,7 @@ def _make_model(cls: Any, parameters: Node) -> Any:
     n_jobs: Any = values.get("n_jobs")
     if n_jobs is not None and not (isinstance(n_jobs, (int, np.integer)) and 0 < abs(int(n_jobs)) <= MAX_THREADS):
         Node(n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_THREADS}, or null")
-    model = _checked(cls(**values), parameters.where)
-    return model
+    return _checked(cls(**values), parameters.where)
 
 
 def _checked(model: Any, where: str) -> Any:
@@ -329,19 +329,12 @@ def _read_parameter(node: Node) -> Any:
     return decode_value(node)
 
 
-def _read_columns(node: Node) -> tuple[Column, ...]:
-    columns = tuple(_read_column(item) for item in node.items(MAX_COLUMNS, 1))
-    taken: set[str] = set()
-    for j, column in enumerate(columns):
-        if column.name in taken:
-            Node(column.name, f"{node.where}[{j}].name").fail("a name that no other column has")
-        taken.add(column.name)
-    return columns
-
-
-def _read_column(node: Node) -> Column:
+def _read_column(node: Node, taken: set[str]) -> Column:
     fields = node.fields(["name"], optional=["edges", "categories", "mixed"])
     name = fields["name"].text()
+    if name in taken:
+        fields["name"].fail("a name that no other column has")
+    taken.add(name)
     if ("edges" in fields) == ("categories" in fields):
         node.fail("either 'edges' or 'categories'")
     if "categories" in fields:
