@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 from parityboost import AdaFairClassifier
-from parityboost._bundles import Bundles
 from parityboost._engine.kernels import binning, histogram, rounds
 from parityboost._engine.threads import Team
 from parityboost._fit.samples import Leaves, Sample, to_masses
+from parityboost._table.bundles import Bundles
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult, make_biased_classification
 

@@ -1,5 +1,8 @@
 import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 # Before anything loads OpenMP: parallel tests with several threads each would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -13,6 +16,13 @@ from hypothesis import settings
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+DATA = Path(os.environ.get("PARITYBOOST_DATA") or "/nonexistent")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="PARITYBOOST_DATA names no folder with the raw files")
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -41,8 +51,8 @@ def make_people(n_rows, seed=0):
 
 def best_option(found, notion, c, threshold="auto"):
     """The counts and the threshold that the paper's objective chooses among candidates."""
-    from parityboost._choice import options_among
-    from parityboost._settings import Settings
+    from parityboost._choice.rule import options_among
+    from parityboost._choice.settings import Settings
     from parityboost.notions import get_notion
 
     options = options_among(found, Settings(get_notion(notion), c=c, threshold=threshold), 1.0)

@@ -460,10 +460,10 @@ def fit(
         mass_v, unit_v = to_masses(w_v)
         w_v = np.ones(len(y_v)) if mass_v is None else np.array(mass_v) * unit_v
         margin_v = np.zeros(len(y_v))
-    scored_weight = sample_weight if validation is None else validation[3]
+    selection_weight = sample_weight if validation is None else validation[3]
     rows_per_weight = 1.0  # integers are numbers of rows, other weights stand for one row each on average
-    if scored_weight is not None and len(set(scored_weight)) > 1 and any(x != int(x) for x in scored_weight):
-        rows_per_weight = len(scored_weight) / sum(scored_weight)
+    if selection_weight is not None and len(set(selection_weight)) > 1 and any(x != int(x) for x in selection_weight):
+        rows_per_weight = len(selection_weight) / sum(selection_weight)
     result = Result(D=boosted.now.distribution())
     rounds = []
 
@@ -501,11 +501,11 @@ def fit(
 
         # line 13: θ, Eq. (16)
         if validation is None:
-            scored = (margin, y, group, w)
+            selection = (margin, y, group, w)
         else:
             margin_v = margin_v + alpha * h.vote(columns_v)
-            scored = (margin_v, y_v, group_v, w_v)
-        m_s, y_s, group_s, w_s = scored
+            selection = (margin_v, y_v, group_v, w_v)
+        m_s, y_s, group_s, w_s = selection
         options = []
         for t in thresholds_to_try(threshold, m_s, n_groups):
             predicted = (m_s > (np.array(t)[group_s] if threshold == "per_group" else t)).astype(int)

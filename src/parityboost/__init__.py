@@ -1,10 +1,10 @@
 """parityboost: AdaFair, fairness-aware boosting, as a fast glass-box scikit-learn classifier."""
 
 from . import metrics, notions
-from ._model_json import load
-from ._onnx import onnx_inputs
-from ._strict_json import ModelFileError
-from ._warnings import FitWarning
+from ._io.model_json import load
+from ._io.onnx import onnx_inputs
+from ._io.strict_json import ModelFileError
+from ._model.warning import FitWarning
 from .estimators import AdaFairClassifier
 
 __all__ = [

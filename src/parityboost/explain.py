@@ -19,18 +19,17 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._binning import Codes, Column
-from ._choice import Measures, allowed_ber
-from ._codes import N_CODES
+from ._arrays import Codes, Floats
+from ._choice.rule import Measures, allowed_ber
+from ._choice.thresholds import first_minimum
+from ._engine.codes import N_CODES
 from ._engine.threads import Team
-from ._inputs import group_name, read_groups
-from ._shapes import ShapeFunction, read_shape
-from ._sources import listed, read_sources
-from ._thresholds import first_minimum
-from ._weights import read_weights
+from ._model.shapes import ShapeFunction, read_shape
+from ._table.binning import Column
+from ._table.inputs import group_name, read_groups
+from ._table.sources import listed, read_sources
+from ._table.weights import read_weights
 from .estimators import AdaFairClassifier
-
-Floats = NDArray[np.float64]
 
 __all__ = [
     "ShapeFunction",
@@ -341,7 +340,7 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     if len(outside):
         raise ValueError(f"c must be between 0 and 1, got {outside[0]}")
     er, ber, violation = (
-        model.history_[f"{scored_on(model)}_{name}"].to_numpy() for name in ("er", "ber", "violation")
+        model.history_[f"{selection_part(model)}_{name}"].to_numpy() for name in ("er", "ber", "violation")
     )
     settings = model._fitted
     allowed = allowed_ber(settings, float(np.nanmin(ber)))
@@ -363,7 +362,7 @@ def check_model(model: Any) -> None:
     check_is_fitted(model)
 
 
-def scored_on(model: AdaFairClassifier) -> str:
+def selection_part(model: AdaFairClassifier) -> str:
     """Prefix of the columns of ``history_`` that θ was chosen by."""
     return "validation" if "validation_objective" in model.history_ else "train"
 

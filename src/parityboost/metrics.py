@@ -17,12 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from . import _rates
-from ._inputs import group_names, read_groups
-from ._weights import read_weights
+from ._arrays import Floats
+from ._stats import rates as _rates
+from ._table.inputs import group_names, read_groups
+from ._table.weights import read_weights
 from .notions import FairnessNotion, get_notion
-
-Floats = NDArray[np.float64]
 
 __all__ = [
     "balanced_error_rate",

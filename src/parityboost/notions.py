@@ -12,19 +12,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._rates import (
+from ._arrays import Floats
+from ._stats.rates import (
     NEGATIVE,
     POSITIVE,
-    Floats,
+    accuracy,
     balanced_error_rate,
     error_rate,
     false_negative_rate,
     false_positive_rate,
+    precision,
     selection_rate,
     spread,
+    true_negative_rate,
+    true_positive_rate,
 )
 
 __all__ = [
+    "NEGATIVE",
+    "POSITIVE",
     "DisparateMistreatment",
     "EqualOpportunity",
     "FairnessNotion",
@@ -32,7 +38,14 @@ __all__ = [
     "NoNotion",
     "PredictiveEquality",
     "StatisticalParity",
+    "accuracy",
+    "false_negative_rate",
+    "false_positive_rate",
     "get_notion",
+    "precision",
+    "selection_rate",
+    "true_negative_rate",
+    "true_positive_rate",
 ]
 
 
@@ -91,8 +104,7 @@ class FairnessNotion:
 
     Examples
     --------
-    >>> from parityboost.notions import FairnessNotion, Gap
-    >>> from parityboost._rates import accuracy
+    >>> from parityboost.notions import FairnessNotion, Gap, accuracy
     >>> class AccuracyParity(FairnessNotion):
     ...     name = "accuracy_parity"
     ...     gaps = (Gap("accuracy", accuracy, boosts=(0, 1), high_is_good=True),)

@@ -179,7 +179,7 @@ def position(groups, group):
 
 def crossed(groups):
     """The group of each row, tuples if there are several columns."""
-    frame = parityboost._inputs.sensitive_frame(groups)
+    frame = parityboost._table.inputs.sensitive_frame(groups)
     columns = [frame.iloc[:, j].astype(object).tolist() for j in range(frame.shape[1])]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 

@@ -14,9 +14,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import InvalidParameterError
 
-from parityboost import AdaFairClassifier, _cuts, _ensemble
+from parityboost import AdaFairClassifier
 from parityboost._engine import threads
 from parityboost._fit import samples
+from parityboost._model import ensemble as _ensemble
+from parityboost._table import cuts
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity
 
@@ -184,7 +186,7 @@ def small_sizes(changed):
         (samples, "BLOCK_ROWS"): 16,
         (samples, "MIN_ROWS_TO_MERGE"): 4,
         (_ensemble, "BLOCK_ROWS"): 16,
-        (_cuts, "EXACT_ROWS"): 32,
+        (cuts, "EXACT_ROWS"): 32,
     }
     before = {key: getattr(*key) for key in sizes}
     try:

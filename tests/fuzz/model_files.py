@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from parityboost import AdaFairClassifier, ModelFileError, explain, load
-from parityboost._binning import CategoricalColumn
+from parityboost._table.binning import CategoricalColumn
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 
 from .engine import ACCEPTED, REFUSED

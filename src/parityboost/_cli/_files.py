@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .._atomic import check_writable
+from .._io.atomic import check_writable
 
 
 def check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:

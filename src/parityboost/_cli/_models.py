@@ -11,8 +11,8 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from .._engine.threads import MAX_THREADS
-from .._portable import too_large
-from .._sources import listed
+from .._io.portable import too_large
+from .._table.sources import listed
 from ..audit import Audit
 from ..audit import audit as audit_predictions
 from ..baselines import AdaBoostClassifier

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._atomic import naming as naming_output
-from .._atomic import replacing
-from .._binning import CategoricalColumn, NumericColumn
-from .._sources import listed
+from .._io.atomic import naming as naming_output
+from .._io.atomic import replacing
+from .._table.binning import CategoricalColumn, NumericColumn
+from .._table.sources import listed
 from ..datasets._table import PARQUET, check_fields, naming, separator_by_name, text_format
 from ..datasets._table import check_columns as check_named
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._rates import balanced_error_rate, error_rate
-from .._settings import Settings
+from .._choice.settings import Settings
+from .._stats.rates import balanced_error_rate, error_rate
 from .loop import Boosted
 
 
@@ -38,11 +38,11 @@ def history(
     table["Z"] = z
     # The bound holds for ±1 votes, i.e. for the discrete update (Eq. 20 with γ = 1, as every C ≥ 1).
     table["bound"] = np.cumprod(z) if settings.update == "discrete" else np.full(len(z), np.nan)
-    scored_counts = boosted.choice.counts
+    selection_counts = boosted.choice.counts
     if has_validation:
-        measured = {"train": np.array([r.train_counts for r in rounds]), "validation": scored_counts}
+        measured = {"train": np.array([r.train_counts for r in rounds]), "validation": selection_counts}
     else:
-        measured = {"train": scored_counts}
+        measured = {"train": selection_counts}
     for prefix, counts in measured.items():
         table[f"{prefix}_er"] = error_rate(counts)
         table[f"{prefix}_ber"] = balanced_error_rate(counts)

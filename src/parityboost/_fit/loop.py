@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._choice import Choice, Rounds, is_constant
-from .._ensemble import on_grid
-from .._settings import Settings
+from .._arrays import Floats
+from .._choice.rule import Choice, Rounds, is_constant
+from .._choice.settings import Settings
+from .._model.grid import on_grid
 from .learners.base import Learner
 from .ranking import Ranking
-
-Floats = NDArray[np.float64]
 
 # A learner with less weighted error than this is perfect: there is nothing left to boost.
 PERFECT = 1e-10
@@ -59,16 +57,16 @@ def boost(
 ) -> Boosted:
     """Train up to T weak learners and choose θ.
 
-    ``learner.scored`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told the
-    number of the round, the round, its objective, and the best round so far. ``unit`` is the number of rows that a
-    weight of one on the scored rows stands for.
+    ``learner.selection`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told
+    the number of the round, the round, its objective, and the best round so far. ``unit`` is the number of rows that a
+    weight of one stands for there.
     """
-    notion, train, scored = settings.notion, learner.train, learner.scored
-    watched = scored if settings.costs_from == "validation" else train
+    notion, train, selection = settings.notion, learner.train, learner.selection
+    watched = selection if settings.costs_from == "validation" else train
     offers = Rounds(settings, unit)
     threshold = 0.0
     if isinstance(settings.threshold, str):
-        ranking = Ranking(scored)
+        ranking = Ranking(selection)
     else:
         threshold = settings.threshold
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
@@ -82,11 +80,11 @@ def boost(
             break
         steps = alpha * h.votes
         train.move_margins(h.leaves, steps, threshold, not settings.cumulative)
-        scored_leaves = h.leaves if scored is train else learner.scored_leaves(h)
+        selection_leaves = h.leaves if selection is train else learner.selection_leaves(h)
         given = 0.0  # of α to the rows that θ is chosen on
         if watched is not train:
             given = alpha
-            watched.move_margins(scored_leaves, steps, threshold, not settings.cumulative)
+            watched.move_margins(selection_leaves, steps, threshold, not settings.cumulative)
         counts = watched.ensemble_counts() if settings.cumulative else watched.learner_counts()
         u = notion.costs(counts, settings.epsilon)
         if settings.learner_weight == "cost":
@@ -98,17 +96,17 @@ def boost(
                 break
             train.move_margins(h.leaves, (final - alpha) * h.votes, threshold)
             alpha, steps = final, final * h.votes
-        if scored is not train and given != alpha:
-            scored.move_margins(scored_leaves, (alpha - given) * h.votes if given else steps, threshold)
+        if selection is not train and given != alpha:
+            selection.move_margins(selection_leaves, (alpha - given) * h.votes if given else steps, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
         growth = learner.reweight(h, 1.0 + u, alpha, settings.update == "confidence")
         z = math.exp(-alpha) * growth
 
         if isinstance(settings.threshold, str):
-            ranking.move(scored_leaves, steps)
+            ranking.move(selection_leaves, steps)
             offers.add_candidates(ranking.candidates())
         else:
-            offers.add_counts(scored.threshold_counts())
+            offers.add_counts(selection.threshold_counts())
         rounds.append(Round(h.model, alpha, h.error, z, counts, u, train.threshold_counts()))
         if watch_objective:
             choice = offers.choose()

@@ -8,48 +8,48 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from .._binning import Binner
-from .._bundles import Bundles
 from .._engine.threads import Team
-from .._inputs import stratified_split
-from .._sources import Source, find_categorical, read_sources
+from .._table.binning import Binner
+from .._table.bundles import Bundles
+from .._table.inputs import stratified_split
+from .._table.sources import Source, find_categorical, read_sources
 from .samples import CodedSample, Masses, Sample, code_sample
 
 
-class Rows(NamedTuple):
+class Part(NamedTuple):
     """Rows of a table that count: their positions in it, the cell and the sample weight of each."""
 
     positions: NDArray[Any]
     cell: NDArray[Any]
     masses: Masses
 
-    def at(self, chosen: Any) -> Rows:
-        return Rows(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
+    def at(self, chosen: Any) -> Part:
+        return Part(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
 
 
 class Split(NamedTuple):
     """The rows of X to train on, and those of another table, or of X as well, that θ is chosen on."""
 
     X: Any
-    train: Rows
-    X_scored: Any
-    scored: Rows | None  # None for the training rows themselves
+    train: Part
+    X_selection: Any
+    selection: Part | None  # None for the training rows themselves
 
     def samples(self, n_groups: int, team: Team) -> tuple[Sample, Sample]:
         """Both kinds of rows as samples; one and the same if θ is chosen on the training rows."""
         train = Sample(self.train.cell, n_groups, self.train.masses, self.train.positions, team)
-        if self.scored is None:
+        if self.selection is None:
             return train, train
-        return train, Sample(self.scored.cell, n_groups, self.scored.masses, self.scored.positions, team)
+        return train, Sample(self.selection.cell, n_groups, self.selection.masses, self.selection.positions, team)
 
 
-def hold_out(X: Any, rows: Rows, fraction: float | None, rng: np.random.RandomState) -> Split:
+def hold_out(X: Any, rows: Part, fraction: float | None, rng: np.random.RandomState) -> Split:
     """Some of the rows to choose θ on, a share of each cell; none if the share is None or no cell has two rows."""
     if fraction is None:
         return Split(X, rows, X, None)
-    train_at, scored_at = stratified_split(rows.cell, fraction, rng)
-    if len(scored_at):
-        return Split(X, rows.at(train_at), X, rows.at(scored_at))
+    train_at, selection_at = stratified_split(rows.cell, fraction, rng)
+    if len(selection_at):
+        return Split(X, rows.at(train_at), X, rows.at(selection_at))
     warn(
         f"no row can be held out of {len(rows.cell)}, one or less of each class and group: θ is chosen on the training "
         "data",
@@ -65,32 +65,34 @@ class CodedTables(NamedTuple):
     bundles: Bundles
     sources: list[Source]
     train_sample: Sample  # before equal rows were merged
-    scored_sources: list[Source]
-    scored_sample: Sample
+    selection_sources: list[Source]
+    selection_sample: Sample
     train: CodedSample
-    scored: CodedSample
+    selection: CodedSample
 
     def with_binner(self, binner: Binner) -> CodedTables:
         """The same rows with other bins."""
-        return _code(binner, self.sources, self.train_sample, self.scored_sources, self.scored_sample)
+        return _code(binner, self.sources, self.train_sample, self.selection_sources, self.selection_sample)
 
 
-def code_tables(split: Split, train: Sample, scored: Sample, max_bins: int, categorical_features: Any) -> CodedTables:
+def code_tables(
+    split: Split, train: Sample, selection: Sample, max_bins: int, categorical_features: Any
+) -> CodedTables:
     """Learn the bins from the training rows, and encode these and those that θ is chosen on."""
     sources = read_sources(split.X)
     categorical = find_categorical(split.X, sources, categorical_features)
     masses = split.train.masses.values_or_none
     binner = Binner.fit(sources, split.train.positions, masses, max_bins, categorical, train.team)
-    scored_sources = sources if split.X_scored is split.X else read_sources(split.X_scored)
-    return _code(binner, sources, train, scored_sources, scored)
+    selection_sources = sources if split.X_selection is split.X else read_sources(split.X_selection)
+    return _code(binner, sources, train, selection_sources, selection)
 
 
 def _code(
-    binner: Binner, sources: list[Source], train: Sample, scored_sources: list[Source], scored: Sample
+    binner: Binner, sources: list[Source], train: Sample, selection_sources: list[Source], selection: Sample
 ) -> CodedTables:
     bundles = Bundles(binner)
-    coded = coded_scored = code_sample(bundles, sources, train)
-    if scored is not train:
-        binner.check(scored_sources)
-        coded_scored = code_sample(bundles, scored_sources, scored)
-    return CodedTables(bundles, sources, train, scored_sources, scored, coded, coded_scored)
+    coded = coded_selection = code_sample(bundles, sources, train)
+    if selection is not train:
+        binner.check(selection_sources)
+        coded_selection = code_sample(bundles, selection_sources, selection)
+    return CodedTables(bundles, sources, train, selection_sources, selection, coded, coded_selection)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._candidates import Candidates, between
+from .._arrays import Floats
+from .._choice.candidates import Candidates, between
 from .._engine.kernels import thresholds
-from .._ensemble import ALPHA_GRID
+from .._model.grid import ALPHA_GRID
 from .samples import Leaves, Sample
-
-Floats = NDArray[np.float64]
 
 # Of up to so many rows every margin is told apart. Of more, margins are counted in so many buckets.
 MAX_RANKED = 1 << 20

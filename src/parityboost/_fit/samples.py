@@ -8,14 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._binning import Codes
-from .._bundles import Bundles
+from .._arrays import Codes, Floats, Integers
 from .._engine.kernels import binning, rounds
 from .._engine.threads import Team
-from .._sources import Source
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from .._table.bundles import Bundles
+from .._table.sources import Source
 
 BLOCK_ROWS = 1 << 13  # what a kernel needs of a block stays in the cache
 # Sample weights are so many units on average, but all together at most MAX_MASS. That leaves bits for what boosting

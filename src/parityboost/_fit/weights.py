@@ -23,12 +23,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Floats, Integers
 from .._engine.kernels import rounds
 from .._engine.threads import Team
 from .samples import BLOCK_ROWS, MAX_MASS, Leaves
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # No sum ever reaches 2^LIMIT, so none overflows.
 LIMIT = 62

@@ -12,9 +12,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import _inputs, _weights
-
-Floats = NDArray[np.float64]
+from .._arrays import Floats
+from .._table.inputs import group_name, read_groups, read_table, read_target
+from .._table.weights import read_weights
 
 
 class Data(NamedTuple):
@@ -43,11 +43,11 @@ class Baseline(ClassifierMixin, BaseEstimator):
         """Read and check everything; sets ``classes_``, ``groups_`` and what scikit-learn wants to know about X."""
         self.__dict__.pop(self._result, None)  # if this fit fails, nothing of an earlier one is left to predict with
         X = self._read_table(X, reset=True)
-        labels, self.classes_ = _inputs.read_target(y, len(X))
-        weights = _weights.read_weights(sample_weight, len(X))
+        labels, self.classes_ = read_target(y, len(X))
+        weights = read_weights(sample_weight, len(X))
         if sensitive_features is None:
             raise ValueError(f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit")
-        group, self.groups_ = _inputs.read_groups(sensitive_features, len(X))
+        group, self.groups_ = read_groups(sensitive_features, len(X))
         self._check_number_of_groups()
         if weights is not None and (weights == 0).any():
             rows = np.flatnonzero(weights > 0)
@@ -60,7 +60,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         return Data(X, labels, group.astype(np.intp), weights)
 
     def _check_number_of_groups(self) -> None:
-        names = ", ".join(repr(_inputs.group_name(group)) for group in self.groups_)
+        names = ", ".join(repr(group_name(group)) for group in self.groups_)
         if len(self.groups_) < 2:
             raise ValueError(f"only one group in the sensitive attribute, {names}: two are needed")
         if self._two_groups_only and len(self.groups_) > 2:
@@ -71,7 +71,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         return self._read_table(X, reset=False)
 
     def _read_table(self, X: Any, reset: bool) -> Any:
-        table = _inputs.read_table(X)
+        table = read_table(X)
         validate_data(self, X, skip_check_array=True, reset=reset)
         return table
 
@@ -109,5 +109,5 @@ class DecidesByGroup(Baseline):
             raise ValueError(
                 f"{type(self).__name__} decides by group: pass sensitive_features=… to predict as well as to fit"
             )
-        group, _ = _inputs.read_groups(sensitive_features, len(X), self.groups_)
+        group, _ = read_groups(sensitive_features, len(X), self.groups_)
         return group

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Floats
 from ._base import DecidesByGroup
-
-Floats = NDArray[np.float64]
 
 # Rates closer than this are equal, whatever the rounding.
 SAME_RATE = 1e-12

@@ -19,12 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._linear import Rows
+from .._arrays import Floats
+from ._linear import Examples
 from ._logistic import Logistic, Objective
-
-Floats = NDArray[np.float64]
 
 FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1  # rows of the covariances
 RHO, RHO_MAX = 100.0, 1e5  # weight of squared violations, at first and at most: covariances are hundredths
@@ -45,7 +43,7 @@ class Solution(NamedTuple):
 class Covariances:
     """The four one-sided constraints, [class, side] in a flat row: C ≤ c and −C ≤ c for each class of rows."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Examples) -> None:
         share = np.bincount(rows.group, weights=rows.weights, minlength=2)
         self.a = rows.weights * share[1 - rows.group]
         self.sign = np.where(rows.y == 1, 1.0, -1.0)
@@ -80,7 +78,7 @@ class Covariances:
 
 def convex_concave(
     logistic: Logistic,
-    rows: Rows,
+    rows: Examples,
     start: Floats,
     *,
     bound: float,
@@ -123,7 +121,7 @@ def convex_concave(
 
 def _lagrangian(
     logistic: Logistic,
-    rows: Rows,
+    rows: Examples,
     covariances: Covariances,
     wrong_now: Floats,
     width: float,

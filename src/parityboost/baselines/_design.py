@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._binning import CategoricalColumn
-from .._codes import MAX_BINS
-from .._sources import NumberSource, Source, Table, find_categorical, raise_infinite, read_sources
+from .._arrays import Floats
+from .._engine.codes import MAX_BINS
+from .._table.binning import CategoricalColumn
+from .._table.sources import NumberSource, Source, TableLike, find_categorical, raise_infinite, read_sources
 
-Floats = NDArray[np.float64]
 Matrix = Any  # a dense array, or a scipy.sparse.csr_array where most entries are zero
 
 # Above this share of non-zeros a dense product is faster than a sparse one.
@@ -97,7 +97,7 @@ class Design:
     columns: tuple[NumberColumns | CategoryColumns, ...]
 
     @classmethod
-    def fit(cls, X: Table, categorical_features: Any = "from_dtype", weights: Floats | None = None) -> Design:
+    def fit(cls, X: TableLike, categorical_features: Any = "from_dtype", weights: Floats | None = None) -> Design:
         """Learn means, scales and categories."""
         sources = read_sources(X)
         categorical = find_categorical(X, sources, categorical_features)
@@ -115,7 +115,7 @@ class Design:
         """Names of the columns of the design matrix, without the constant."""
         return [name for column in self.columns for name in column.names]
 
-    def encode(self, X: Table) -> Matrix:
+    def encode(self, X: TableLike) -> Matrix:
         """The design matrix; its last column is the constant one."""
         n_rows, n_columns = len(X), len(self.names)
         positions: list[NDArray[Any]] = []

@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .. import _inputs
+from .._arrays import Floats
+from .._table.inputs import check_groups
 from ..notions import get_notion
 from ._base import Baseline
 from ._design import Design, Matrix
 
-Floats = NDArray[np.float64]
 
-
-class Rows(NamedTuple):
+class Examples(NamedTuple):
     """Training rows of a linear model."""
 
     X: Matrix  # the last column is constant
@@ -32,17 +31,17 @@ class LinearBaseline(Baseline):
     _result = "coef_"
     categorical_features: Any
 
-    def _read_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
+    def _read_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Examples:
         data = self._read_fit(X, y, sensitive_features, sample_weight)
         # Equal weights count as one each, as everywhere else in the package.
         weights = np.ones(len(data.y)) if data.weights is None else data.weights
         cells = np.bincount(data.group * 2 + data.y, weights=weights, minlength=2 * len(self.groups_))
         labels = [str(label) for label in self.classes_]
         notion = get_notion("disparate_mistreatment")
-        _inputs.check_groups(cells.astype(np.float64).reshape(-1, 2), self.groups_, labels, notion, "training data")
+        check_groups(cells.astype(np.float64).reshape(-1, 2), self.groups_, labels, notion, "training data")
         self._design = Design.fit(data.X, self.categorical_features, data.weights)
         total = float(weights.sum())
-        return Rows(self._design.encode(data.X), data.y, data.group, weights / total, total)
+        return Examples(self._design.encode(data.X), data.y, data.group, weights / total, total)
 
     def _keep(self, w: Floats) -> None:
         """Store the coefficients of the design matrix's columns."""

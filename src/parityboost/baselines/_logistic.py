@@ -15,7 +15,8 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-Floats = NDArray[np.float64]
+from .._arrays import Floats
+
 Matrix = Any
 Objective = Callable[[Floats], tuple[float, Floats]]  # of the coefficients: value and gradient
 

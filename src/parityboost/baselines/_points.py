@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._binning import Binner, Codes
-from .._codes import MISSING
+from .._arrays import Codes, Floats
+from .._engine.codes import MISSING
 from .._engine.threads import Team
-from .._sources import Source
-
-Floats = NDArray[np.float64]
+from .._table.binning import Binner
+from .._table.sources import Source
 
 
 class Points(NamedTuple):

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from .._binning import Binner, Codes, Floats
-from .._bundles import Bundles
-from .._codes import X_BINNED_DTYPE
-from .._ensemble import Stump, StumpEnsemble
-from .._fit.learners.stump import Histograms, StumpSearch, TrainedStump, boost_wrong, scored_leaves, staged_margins
+from .._arrays import Codes, Floats
+from .._engine.codes import X_BINNED_DTYPE
+from .._fit.learners.stump import Histograms, StumpSearch, TrainedStump, boost_wrong, selection_leaves, staged_margins
 from .._fit.samples import CodedSample, Leaves, Sample
 from .._fit.weights import RowWeights
-from .._sources import NumberSource, Source
+from .._model.ensemble import StumpEnsemble
+from .._model.trees import Stump
+from .._table.binning import Binner
+from .._table.bundles import Bundles
+from .._table.sources import NumberSource, Source
 from ._points import Points, read_points
 
 # A learner's weight is zero if its error is this close to one half.
@@ -158,7 +160,7 @@ class SmoteLearner:
 
     Parameters
     ----------
-    bundles, train, scored, start, criterion :
+    bundles, train, selection, start, criterion :
         As in :class:`parityboost._fit.learners.stump.StumpLearner`.
     synthetic : ndarray of shape (n_columns, n_rounds * n_synthetic)
         Codes of the synthetic rows of all rounds.
@@ -176,7 +178,7 @@ class SmoteLearner:
         self,
         bundles: Bundles,
         train: CodedSample,
-        scored: CodedSample,
+        selection: CodedSample,
         start: Floats,
         criterion: str,
         *,
@@ -186,8 +188,8 @@ class SmoteLearner:
         n_real: int,
         keep: bool,
     ) -> None:
-        self.train, self.scored = train.sample, scored.sample
-        self._scored_codes = scored.codes
+        self.train, self.selection = train.sample, selection.sample
+        self._selection_codes = selection.codes
         self._search = StumpSearch(bundles, train, criterion)
         self._synthetic = bundles.join(synthetic)
         self._minority = minority
@@ -273,8 +275,8 @@ class SmoteLearner:
             confidences=tuple(1.0 - share for share in trained.confidences),
         )
 
-    def scored_leaves(self, trained: TrainedStump) -> Leaves:
-        return scored_leaves(self._search.bundles, self._scored_codes, trained)
+    def selection_leaves(self, trained: TrainedStump) -> Leaves:
+        return selection_leaves(self._search.bundles, self._selection_codes, trained)
 
     def wrong_weight(self, trained: TrainedStump) -> Floats:
         return self._weights.wrong(trained.leaves, trained.votes)
@@ -289,5 +291,5 @@ class SmoteLearner:
     def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self._search.bundles.binner, models, alphas)
 
-    def scored_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
-        return staged_margins(self._search.bundles, self._scored_codes, ensemble)
+    def selection_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
+        return staged_margins(self._search.bundles, self._selection_codes, ensemble)

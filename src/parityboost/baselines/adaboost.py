@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._settings import Settings
+from .._choice.settings import Settings
 from ..estimators import AdaFairClassifier
 from ..notions import NoNotion
 

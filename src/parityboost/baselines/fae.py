@@ -15,20 +15,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from .. import _inputs, _rates
-from .._binning import Binner, Codes
-from .._bundles import Bundles
-from .._codes import MAX_BINS
+from .._arrays import Codes, Floats
+from .._choice.settings import Settings
+from .._choice.thresholds import first_minimum
+from .._engine.codes import MAX_BINS
 from .._engine.threads import Team
-from .._settings import Settings
-from .._sources import Source, find_categorical, read_sources
-from .._thresholds import first_minimum
+from .._stats import rates as _rates
+from .._table.binning import Binner
+from .._table.bundles import Bundles
+from .._table.inputs import cells, group_name
+from .._table.sources import Source, find_categorical, read_sources
 from ..notions import NoNotion
 from ._base import Data
 from ._boundary import Boundaries, match_rate
 from ._points import read_points
-
-Floats = NDArray[np.float64]
 
 USUAL = 0.5  # the boundary on an averaged vote
 
@@ -163,7 +163,7 @@ class FAEClassifier(Boundaries):
         from .._fit.samples import Sample, code_sample, to_masses
 
         data = self._read_fit(X, y, sensitive_features, sample_weight)
-        cell = _inputs.cells(data.y, data.group, 2)
+        cell = cells(data.y, data.group, 2)
         sizes = np.bincount(cell, minlength=4)
         self._check_cells(sizes)
         rng = check_random_state(self.random_state)
@@ -242,7 +242,7 @@ class FAEClassifier(Boundaries):
     def _check_cells(self, sizes: NDArray[np.intp]) -> None:
         for k in np.flatnonzero(sizes == 0):
             raise ValueError(
-                f"training data: group {_inputs.group_name(self.groups_[k % 2])!r} has no example of class "
+                f"training data: group {group_name(self.groups_[k % 2])!r} has no example of class "
                 f"{self.classes_.tolist()[k // 2]!r}: FAE needs all four"
             )
 

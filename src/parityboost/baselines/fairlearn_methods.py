@@ -16,14 +16,13 @@ from sklearn.base import _fit_context
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._binning import Binner
-from .._codes import MAX_BINS, MISSING
+from .._arrays import Floats
+from .._engine.codes import MAX_BINS, MISSING
 from .._engine.threads import Team
-from .._sources import NumberSource, find_categorical, read_sources
+from .._table.binning import Binner
+from .._table.sources import NumberSource, find_categorical, read_sources
 from ..notions import get_notion
 from ._base import Baseline, Data, DecidesByGroup
-
-Floats = NDArray[np.float64]
 
 NOTIONS = ("statistical_parity", "equal_opportunity", "disparate_mistreatment")
 ALIASES = ("demographic_parity", "true_positive_rate_parity", "equalized_odds")

@@ -12,12 +12,11 @@ from scipy.special import expit
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._rates import error_rate
+from .._arrays import Floats
+from .._stats.rates import error_rate
 from ..notions import get_notion
-from ._linear import LinearBaseline, Rows
+from ._linear import Examples, LinearBaseline
 from ._logistic import Logistic
-
-Floats = NDArray[np.float64]
 
 # Where the publication searches α and β of each group.
 ALPHA_RANGE, BETA_RANGE = (0.0, 1.0), (0.0, 3.0)
@@ -177,7 +176,7 @@ class KrasanakisClassifier(LinearBaseline):
 class _Search:
     """What DIRECT minimises, and the best that it has seen."""
 
-    def __init__(self, rows: Rows, C: float, n_retrainings: int) -> None:
+    def __init__(self, rows: Examples, C: float, n_retrainings: int) -> None:
         self._rows, self._n_retrainings = rows, n_retrainings
         self._logistic = Logistic(rows.X, rows.y, l2=1.0 / (C * rows.n))
         # All evaluations begin with equal weights, so they share this classifier, and each is the same whatever was

@@ -11,12 +11,11 @@ from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .. import _inputs
-from .._codes import MAX_BINS
+from .._arrays import Floats
+from .._engine.codes import MAX_BINS
+from .._table.inputs import cells, group_name, stratified_split
 from ._boundary import Boundaries, match_rate
 from .adaboost import AdaBoostClassifier
-
-Floats = NDArray[np.float64]
 
 
 class AdaBoostSDBClassifier(Boundaries):
@@ -130,9 +129,9 @@ class AdaBoostSDBClassifier(Boundaries):
         """
         data = self._read_fit(X, y, sensitive_features, sample_weight)
         known = self._protected_position()
-        cell = _inputs.cells(data.y, data.group, 2)
+        cell = cells(data.y, data.group, 2)
         rng = check_random_state(self.random_state)
-        train, held_out = _inputs.stratified_split(cell, self.validation_fraction, rng)
+        train, held_out = stratified_split(cell, self.validation_fraction, rng)
         self._check_held_out(data.group[held_out])
 
         self.model_ = AdaBoostClassifier(
@@ -181,6 +180,6 @@ class AdaBoostSDBClassifier(Boundaries):
         for k, name in enumerate(self.groups_):
             if not (group == k).any():
                 raise ValueError(
-                    f"validation data: group {_inputs.group_name(name)!r} has no rows, so its boundary cannot be "
+                    f"validation data: group {group_name(name)!r} has no rows, so its boundary cannot be "
                     "compared: it needs two training rows of one class"
                 )

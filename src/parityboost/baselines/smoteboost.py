@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._settings import Settings
+from .._choice.settings import Settings
 from ..estimators import AdaFairClassifier
 from ..notions import NoNotion
 
 if TYPE_CHECKING:
-    from .._binning import Floats
+    from .._arrays import Floats
     from .._fit.preparation import CodedTables
     from ._smote import SmoteLearner
 
@@ -154,7 +154,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
         return SmoteLearner(
             coded.bundles,
             coded.train,
-            coded.scored,
+            coded.selection,
             start,
             self.criterion,
             synthetic=smote.encode(points),

@@ -8,16 +8,13 @@ from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter, warn
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._convex_concave import Covariances, Solution, convex_concave
-from ._linear import LinearBaseline, Rows
+from ._linear import Examples, LinearBaseline
 from ._logistic import Logistic
-
-Floats = NDArray[np.float64]
 
 TAU_MAX = 1e10  # as in the authors' code
 
@@ -171,7 +168,7 @@ class ZafarClassifier(LinearBaseline):
             )
         return self
 
-    def _solve_directly(self, rows: Rows, logistic: Logistic) -> Solution:
+    def _solve_directly(self, rows: Examples, logistic: Logistic) -> Solution:
         return convex_concave(
             logistic,
             rows,
@@ -184,7 +181,7 @@ class ZafarClassifier(LinearBaseline):
             tol=self.tol,
         )
 
-    def _solve_with_dccp(self, rows: Rows, logistic: Logistic) -> Solution:
+    def _solve_with_dccp(self, rows: Examples, logistic: Logistic) -> Solution:
         """The program as the authors write it, for cvxpy."""
         try:
             cp, dccp = import_module("cvxpy"), import_module("dccp").dccp

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._rates import NEGATIVE, Floats, false_negative_rate
-from .._thresholds import first_minimum
+from .._arrays import Floats
+from .._choice.thresholds import first_minimum
+from .._stats.rates import NEGATIVE, false_negative_rate
 from ..estimators import AdaFairClassifier
-from ..explain import scored_on
+from ..explain import selection_part
 from ..notions import DisparateMistreatment, FairnessNotion
 from ._plan import RULES
 
 if TYPE_CHECKING:
-    from .._settings import Settings
+    from .._choice.settings import Settings
 
 
 class GuardedMistreatment(DisparateMistreatment):
@@ -79,7 +80,7 @@ def fairness_for_theta(model: AuthorsClassifier) -> Floats:
     if "learner's theta" in model.rules and not model.cumulative:
         fairness = history.filter(like="delta_").abs().sum(axis=1).to_numpy().copy()
     else:
-        fairness = history[f"{scored_on(model)}_violation"].to_numpy().copy()
+        fairness = history[f"{selection_part(model)}_violation"].to_numpy().copy()
     if "first round" in model.rules:
         fairness[0] = 1.0
     return fairness
@@ -87,7 +88,7 @@ def fairness_for_theta(model: AuthorsClassifier) -> Floats:
 
 def objective_for_theta(model: AuthorsClassifier, c: float = 1.0) -> Floats:
     """Eq. (16) with that F.M.; the errors are the ensemble's in any case."""
-    er, ber = (model.history_[f"{scored_on(model)}_{name}"].to_numpy() for name in ("er", "ber"))
+    er, ber = (model.history_[f"{selection_part(model)}_{name}"].to_numpy() for name in ("er", "ber"))
     objective: Floats = c * ber + (1.0 - c) * er + fairness_for_theta(model)
     return objective
 

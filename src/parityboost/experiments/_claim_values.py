@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arrays import Floats
 from ..baselines.registry import DM, EO, SP
 from ._plan import C_VALUES
 from ._rows import DATASET_NAMES, Results
 
-Floats = NDArray[np.float64]
 Value = Callable[[Results], Floats]
 
 OURS, NO_CUMUL = "AdaFair", "AdaFair NoCumul"

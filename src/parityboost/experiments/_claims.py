@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ._claim_values import Floats, Value
+from .._arrays import Floats
+from ._claim_values import Value
 from ._logged import Logged
 from ._reasons import Part, reason
 from ._rows import NotMeasuredError, Results

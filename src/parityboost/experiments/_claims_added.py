@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._arrays import Floats
 from ..baselines.registry import DM, EO, SP
 from ._claim_list import ACC, ADA, FAE, GROUP, KRASA, SDB, SMOTE, ZAFAR
 from ._claim_values import (
@@ -14,7 +15,6 @@ from ._claim_values import (
     OURS,
     TNR,
     TPR,
-    Floats,
     Value,
     cost_steps,
     gain_of_c,

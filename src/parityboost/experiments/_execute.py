@@ -15,10 +15,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
-from .. import _rates
+from .._stats import rates
 from ..baselines.registry import DM, get_method
 from ..datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
-from ..explain import choices_over_c, scored_on
+from ..explain import choices_over_c, selection_part
 from ..notions import get_notion
 from ._authors import AuthorsClassifier, GuardedMistreatment, choose_theta, objective_for_theta
 from ._plan import C_VALUES, PROTOCOLS, RECIPES, Run
@@ -122,7 +122,7 @@ def _boosting_path(
     else:
         thetas = choices_over_c(model, C_VALUES)["theta"].to_numpy()
         assert thetas[-1] == model.theta_  # c = 1
-        objective = history[f"{scored_on(model)}_objective"].to_numpy()
+        objective = history[f"{selection_part(model)}_objective"].to_numpy()
     path = np.array([count(cell, margin > 0) for margin in model.staged_decision_function(X_test)])
     choices = [
         {"c": c, "theta": theta, "counts": path[theta - 1].tolist()}
@@ -137,7 +137,7 @@ def _boosting_path(
             "validation_ber": history["validation_ber"].tolist(),
             "validation_violation": history["validation_violation"].tolist(),
             "objective": objective.tolist(),
-            "test_ber": _rates.balanced_error_rate(path.astype(float)).tolist(),
+            "test_ber": rates.balanced_error_rate(path.astype(float)).tolist(),
             "test_violation": get_notion(run.notion or "none").violation(path.astype(float)).tolist(),
         }
     return choices, rounds

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Floats
 from ..baselines.registry import DM
-from ._claim_values import Floats
 from ._rows import DATASET_NAMES, NotMeasuredError
 
 MEASURES = ("accuracy", "balanced_accuracy", DM, "tpr_prot", "tpr_nonprot", "tnr_prot", "tnr_nonprot")

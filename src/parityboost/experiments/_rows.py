@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from .. import _rates
+from .._arrays import Floats
+from .._stats import rates as _rates
 from ..baselines.registry import DM, EO, SP
 from ..notions import get_notion
 from ._plan import C_VALUES, Figure, Run
 from ._settings import SETTINGS, Setting
 from ._store import Store
-
-Floats = NDArray[np.float64]
 
 DATASET_NAMES = {"adult": "Adult census", "bank": "Bank", "compas": "Compass", "kdd": "KDD census"}
 MEASURE_NAMES = {

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .._atomic import write_atomically
+from .._io.atomic import write_atomically
 from ..baselines.registry import DATASETS
 from ._plan import FIGURES, Figure, Run, plan
 from ._settings import SETTINGS

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._atomic import write_atomically
+from .._io.atomic import write_atomically
 from ._plan import Run
 
 FORMAT = 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from .._atomic import write_atomically
+from .._io.atomic import write_atomically
 from ..datasets import overview
 from ._claim_list import FIRST_CLAIMS
 from ._claims import compare

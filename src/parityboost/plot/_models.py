@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from .. import explain
-from .._inputs import group_name, read_groups
-from .._sources import NumberSource, Source, read_sources
+from .._table.inputs import group_name, read_groups
+from .._table.sources import NumberSource, Source, read_sources
 from ..estimators import AdaFairClassifier
 from . import _style
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import explain
-from .._inputs import group_names
+from .._table.inputs import group_names
 from ..estimators import AdaFairClassifier
 from . import _style
 
@@ -47,7 +47,7 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     2
     """
     explain.check_model(model)
-    settings, scored = model._fitted, explain.scored_on(model)
+    settings, selection = model._fitted, explain.selection_part(model)
     if settings.notion.gaps:
         measures = [*(["er"] if settings.c < 1 else []), *(["ber"] if settings.c > 0 else []), "violation", "objective"]
     else:
@@ -55,16 +55,16 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ax = _style.axes(ax)
     rounds, ends = model.history_.index.to_numpy(), []
     for measure in measures:
-        values = model.history_[f"{scored}_{measure}"].to_numpy()
-        ax.plot(rounds, values, color=COLOURS[measure], linewidth=1.8, label=f"{scored} {NAMES[measure]}")
+        values = model.history_[f"{selection}_{measure}"].to_numpy()
+        ax.plot(rounds, values, color=COLOURS[measure], linewidth=1.8, label=f"{selection} {NAMES[measure]}")
         ends.append((rounds[-1], values[-1], NAMES[measure], COLOURS[measure]))
-        if scored != "train":
+        if selection != "train":
             trained = model.history_[f"train_{measure}"].to_numpy()
             ax.plot(rounds, trained, "--", color=COLOURS[measure], linewidth=0.9, label=f"train {NAMES[measure]}")
     _over_rounds(ax, model)
     ax.set_ylim(bottom=0)
     _style.label_ends(ax, ends)
-    data = "training data" if scored == "train" else "validation data (dashed: training data)"
+    data = "training data" if selection == "train" else "validation data (dashed: training data)"
     _style.title(ax, f"Measures on {data}")
     return ax
 
@@ -163,7 +163,7 @@ def tradeoff_c(model: AdaFairClassifier, values: Iterable[float] | None = None, 
     shown = np.unique(np.linspace(0, len(c) - 1, min(len(c), 11)).round().astype(int))
     ax.set_xticks(c[shown], [f"{c[i]:.3g}\nθ={choices['theta'].iloc[i]}" for i in shown], fontsize=_style.SMALL)
     ax.set_xlabel("c  (0: θ by error, 1: θ by balanced error)")
-    where = "validation" if explain.scored_on(model) == "validation" else "training"
+    where = "validation" if explain.selection_part(model) == "validation" else "training"
     _style.title(ax, f"What the choice of c changes, on {where} data")
     return ax
 
@@ -195,10 +195,10 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ('violation (disparate mistreatment)', 'balanced error')
     """
     explain.check_model(model)
-    settings, scored = model._fitted, explain.scored_on(model)
+    settings, selection = model._fitted, explain.selection_part(model)
     if not settings.notion.gaps:
         raise ValueError(f"{type(model).__name__} has no trade-off to draw: its notion is {settings.notion.name!r}")
-    violation, ber = (model.history_[f"{scored}_{name}"].to_numpy() for name in ("violation", "ber"))
+    violation, ber = (model.history_[f"{selection}_{name}"].to_numpy() for name in ("violation", "ber"))
     ax = _style.axes(ax, 4.8)
     ax.plot(violation, ber, color=_style.FAINT, linewidth=0.8, zorder=1)
     ax.scatter(violation, ber, c=model.history_.index, cmap="cividis_r", s=18, linewidths=0, zorder=2)
@@ -213,7 +213,7 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ax.margins(0.08)
     ax.set_xlabel(f"violation ({settings.notion.name.replace('_', ' ')})")
     ax.set_ylabel("balanced error")
-    where = "validation" if scored == "validation" else "training"
+    where = "validation" if selection == "validation" else "training"
     _style.title(ax, f"Balanced error against unfairness, round by round, on {where} data")
     return ax
 

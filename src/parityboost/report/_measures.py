@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _rates
-from .._intervals import Interval, critical_z
+from .._arrays import Floats
+from .._stats import rates
+from .._stats.intervals import Interval, critical_z
 from ..estimators import AdaFairClassifier
-from ..explain import scored_on
+from ..explain import selection_part
 from ..notions import DisparateMistreatment, EqualOpportunity, FairnessNotion, PredictiveEquality, StatisticalParity
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept
 
 
 def _balanced_accuracy(counts: Floats) -> Floats:
-    return 1.0 - _rates.balanced_error_rate(counts)
+    return 1.0 - rates.balanced_error_rate(counts)
 
 
 def _accuracy(counts: Floats) -> Floats:
-    return 1.0 - _rates.error_rate(counts)
+    return 1.0 - rates.error_rate(counts)
 
 
 PERFORMANCE: dict[str, Callable[[Floats], Floats]] = {"accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy}
@@ -71,7 +71,7 @@ def rounds(
     positive = np.array(selected, dtype=np.float64)
     notion = shown_notion(model)
     counts = np.stack([totals - positive, positive], axis=-1)
-    on = scored_on(model)
+    on = selection_part(model)
     chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]]
     return {
         "groups": names,
@@ -82,7 +82,7 @@ def rounds(
         "false_positives": [row[:, 0].tolist() for row in selected],
         "true_positives": [row[:, 1].tolist() for row in selected],
         "notion": notion.name,
-        "ber": _rates.balanced_error_rate(counts).tolist(),
+        "ber": rates.balanced_error_rate(counts).tolist(),
         "violation": notion.violation(counts).tolist(),
         # What θ was chosen by; a model without a notion chooses none.
         "chosen_on": on if model._fitted.notion.gaps else None,

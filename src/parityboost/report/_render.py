@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import _rates
-from .._atomic import write_atomically
+from .._io.atomic import write_atomically
+from .._stats import rates
 from . import _plots, _tables, _words
 from ._measures import FAIRNESS, PERFORMANCE
 from ._summary import build
 from ._tables import Row
 
 LIVE_RATES = {
-    "tpr": ("TPR", _rates.true_positive_rate),
-    "tnr": ("TNR", _rates.true_negative_rate),
-    "selection_rate": ("Predicted positive", _rates.selection_rate),
-    "accuracy": ("Accuracy", _rates.accuracy),
+    "tpr": ("TPR", rates.true_positive_rate),
+    "tnr": ("TNR", rates.true_negative_rate),
+    "selection_rate": ("Predicted positive", rates.selection_rate),
+    "accuracy": ("Accuracy", rates.accuracy),
 }
 
 

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import _inputs, _weights, explain
-from .._ensemble import StumpEnsemble
-from .._intervals import Interval
-from .._sources import column_names
+from .. import explain
+from .._io.json_values import to_plain
+from .._model.ensemble import StumpEnsemble
+from .._stats.intervals import Interval
+from .._table.inputs import group_name, group_names, read_groups, sensitive_columns, sensitive_frame
+from .._table.sources import column_names
+from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..baselines import AdaBoostClassifier
 from ..estimators import AdaFairClassifier
@@ -86,16 +89,16 @@ def build(
         raise ValueError("give baseline or train, not both: train is there to fit a baseline from")
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
-    group, found = _inputs.read_groups(frame, len(table))
-    weights = _weights.read_weights(sample_weight, len(table))
+    group, found = read_groups(frame, len(table))
+    weights = read_weights(sample_weight, len(table))
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = np.flatnonzero(weights)
         X, y, table, frame = (_take(values, kept) for values in (X, y, table, frame))
         weights = weights[kept]
         if sensitive_features is not None:
             sensitive_features = frame
-        group, found = _inputs.read_groups(frame, len(table))
-    names = _inputs.group_names(found)
+        group, found = read_groups(frame, len(table))
+    names = group_names(found)
     options: dict[str, Any] = {
         "sensitive_features": frame,
         "sample_weight": weights,
@@ -115,7 +118,7 @@ def build(
     report["kind"] = "model"
     report["data"] |= {
         "target": None if getattr(y, "name", None) is None else str(y.name),
-        "negative_label": _plain(model.classes_[0]),
+        "negative_label": to_plain(model.classes_[0]),
         "n_features": model.n_features_in_,
     }
     report["model"] = _model(model, X, table, weights)
@@ -123,7 +126,7 @@ def build(
     if baseline is not None:
         report["comparison"] = _comparison(baseline, audited, X, y, predicted, options)
     report["gaps"] = _gaps(model, baseline, X, positive, frame, weights)
-    plain: dict[str, Any] = _plain(report)
+    plain: dict[str, Any] = to_plain(report)
     plain["summary"] = _words.summary(plain)
     return plain
 
@@ -154,7 +157,7 @@ def build_audit(audit: Audit, *, title: str | None = None, created: str | None =
     >>> page["title"], page["model"]
     ('Our model of 2024', None)
     """
-    report: dict[str, Any] = _plain(_from_audit(audit, title or "Fairness audit", created))
+    report: dict[str, Any] = to_plain(_from_audit(audit, title or "Fairness audit", created))
     report["summary"] = _words.summary(report)
     return report
 
@@ -196,8 +199,8 @@ def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) ->
                 "a report compares groups: pass sensitive_features, as to fit (the model names no column of X as its "
                 "sensitive_feature)"
             )
-        return _inputs.sensitive_columns(table, model.sensitive_feature)
-    frame = _inputs.sensitive_frame(sensitive_features)
+        return sensitive_columns(table, model.sensitive_feature)
+    frame = sensitive_frame(sensitive_features)
     return frame.rename(columns={"sensitive_features": "group"}) if frame.shape[1] == 1 else frame
 
 
@@ -218,7 +221,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
     ]
     threshold: Any = model.threshold_
     if np.ndim(threshold):  # one per group of the training data
-        groups = _inputs.group_names(model.groups_)
+        groups = group_names(model.groups_)
         threshold = [{"group": g, "threshold": t} for g, t in zip(groups, threshold.tolist(), strict=True)]
     found = {
         "name": _name(model),
@@ -341,7 +344,7 @@ def _gaps(
         rows = np.flatnonzero({"all": np.ones_like(positive), "positives": positive, "negatives": ~positive}[about])
         own = None if weights is None else weights[rows]
         some = _take(X, rows)
-        group, found = _inputs.read_groups(frame.iloc[rows], len(rows))
+        group, found = read_groups(frame.iloc[rows], len(rows))
         if len(found) < 2:
             continue
         score = next(iter(models.values())).decision_function(some)
@@ -356,24 +359,11 @@ def _gaps(
             {
                 "rows": about,
                 "n": len(rows),
-                "low": _inputs.group_name(pair[0]),
-                "high": _inputs.group_name(pair[1]),
+                "low": group_name(pair[0]),
+                "high": group_name(pair[1]),
                 "models": list(models),
                 "features": [{"feature": name, "parts": part} for name, part in parts_of.items()],
                 "total": total,
             }
         )
     return parts
-
-
-def _plain(value: Any) -> Any:
-    """As JSON knows it: no NumPy, no NaN."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

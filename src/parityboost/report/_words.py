@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._audit_text import FINDINGS, NO_BREAK, finding
+from ..audit._text import FINDINGS, NO_BREAK, finding
 
 Row = dict[str, Any]
 

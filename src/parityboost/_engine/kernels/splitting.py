@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._codes import MISSING
+from ..codes import MISSING
 from .compiling import Array, compiled
 
 GINI, ERROR = 0, 1

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._arrays import Floats
 from ..samples import Leaves, Sample
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -28,12 +27,12 @@ class Learner(Protocol):
     """Trains weak learners on weights that it keeps, and that change only when told so."""
 
     train: Sample
-    scored: Sample  # the rows that θ is chosen on
+    selection: Sample  # the rows that θ is chosen on
 
     def fit(self) -> Any:
         """The weak learner for the current weights, a :class:`Trained`; asked again, the same."""
 
-    def scored_leaves(self, trained: Any) -> Leaves:
+    def selection_leaves(self, trained: Any) -> Leaves:
         """The leaves of the rows that θ is chosen on."""
 
     def wrong_weight(self, trained: Any) -> Floats:
@@ -45,8 +44,8 @@ class Learner(Protocol):
     def ensemble(self, models: list[Any], alphas: Floats) -> Any:
         """What remains after training."""
 
-    def scored_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
-        """A function that goes through the margins of the ``scored`` rows again, without the rest of the learner."""
+    def selection_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
+        """A function that goes through the margins of the ``selection`` rows again, without the rest of the learner."""
 
     def distribution(self) -> Floats:
         """D, in the order of the training sample."""

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from ..._binning import Codes
-from ..._ensemble import EstimatorEnsemble
+from ..._arrays import Codes, Floats
+from ..._model.ensemble import EstimatorEnsemble
 from ..samples import Leaves, Sample
 from .base import Trained
-
-Floats = NDArray[np.float64]
 
 # The two "leaves" are the classes that it predicts.
 LEAF_OF_CODE = np.array([0, 1], dtype=np.uint8)
@@ -44,9 +42,9 @@ class EstimatorLearner:
         What to clone.
     classes : ndarray of shape (2,)
         The labels.
-    X, X_scored : DataFrame or ndarray
+    X, X_selection : DataFrame or ndarray
         What the rows of the two samples are rows of.
-    train, scored : Sample
+    train, selection : Sample
         The rows to train on, and those that θ is chosen on; they may be the same.
     start : ndarray of shape (n_cells,)
         The factor that D¹ gives to the rows of each cell, besides their sample weights.
@@ -60,17 +58,17 @@ class EstimatorLearner:
         classes: NDArray[Any],
         X: Any,
         train: Sample,
-        X_scored: Any,
-        scored: Sample,
+        X_selection: Any,
+        selection: Sample,
         start: Floats,
         random_state: np.random.RandomState,
     ) -> None:
         self._estimator = estimator
         self._classes = classes
         self.train = train
-        self.scored = scored
+        self.selection = selection
         self._X = _safe_indexing(X, train.rows)
-        self._X_scored = self._X if scored is train else _safe_indexing(X_scored, scored.rows)
+        self._X_selection = self._X if selection is train else _safe_indexing(X_selection, selection.rows)
         self._labels = classes[train.y]
         self._random_state = random_state
         self._seeds: dict[str, int] | None = None  # of the coming fit
@@ -98,8 +96,8 @@ class EstimatorLearner:
         error = float(self._weights[wrong].sum())
         return TrainedEstimator(estimator, error, Leaves(predicted, LEAF_OF_CODE), VOTES, wrong, confidences)
 
-    def scored_leaves(self, trained: TrainedEstimator) -> Leaves:
-        return Leaves(self._predict(trained.model, self._X_scored), LEAF_OF_CODE)
+    def selection_leaves(self, trained: TrainedEstimator) -> Leaves:
+        return Leaves(self._predict(trained.model, self._X_selection), LEAF_OF_CODE)
 
     def wrong_weight(self, trained: TrainedEstimator) -> Floats:
         cell, n_groups = self.train.cell, self.train.n_groups
@@ -125,5 +123,5 @@ class EstimatorLearner:
     def ensemble(self, models: list[Any], alphas: Floats) -> EstimatorEnsemble:
         return EstimatorEnsemble(models, alphas, self._classes[1])
 
-    def scored_margins(self, ensemble: EstimatorEnsemble) -> Callable[[], Iterator[Floats]]:
-        return partial(ensemble.staged_margin, self._X_scored)
+    def selection_margins(self, ensemble: EstimatorEnsemble) -> Callable[[], Iterator[Floats]]:
+        return partial(ensemble.staged_margin, self._X_selection)

@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._binning import Codes
-from ..._bundles import Bundles
-from ..._codes import N_CODES
+from ..._arrays import Codes, Floats, Integers
+from ..._engine.codes import N_CODES
 from ..._engine.kernels import histogram, splitting
 from ..._engine.threads import Team
-from ..._ensemble import Stump, StumpEnsemble
+from ..._model.ensemble import StumpEnsemble
+from ..._model.trees import Stump
+from ..._table.bundles import Bundles
 from ..samples import CodedSample, Leaves
 from ..weights import Changes, RowWeights
 from .base import Trained
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Of the right leaf and of the left one.
 VOTES = {(right, left): np.array([right, left], dtype=np.int8) for right in (-1, 1) for left in (-1, 1)}
@@ -172,7 +170,7 @@ class StumpLearner:
     ----------
     bundles : Bundles
         Which columns share a byte.
-    train, scored : CodedSample
+    train, selection : CodedSample
         The rows to train on, and those that θ is chosen on; they may be the same.
     start : ndarray of shape (n_cells,)
         The factor that D¹ gives to the rows of each cell, besides their sample weights.
@@ -181,10 +179,10 @@ class StumpLearner:
     """
 
     def __init__(
-        self, bundles: Bundles, train: CodedSample, scored: CodedSample, start: Floats, criterion: str
+        self, bundles: Bundles, train: CodedSample, selection: CodedSample, start: Floats, criterion: str
     ) -> None:
-        self.train, self.scored = train.sample, scored.sample
-        self._scored_codes = scored.codes
+        self.train, self.selection = train.sample, selection.sample
+        self._selection_codes = selection.codes
         self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
         self._histograms = Histograms(train.codes, self.train.n_groups, self.train.team)
         self._search = StumpSearch(bundles, train, criterion)
@@ -194,8 +192,8 @@ class StumpLearner:
         self._histograms.update(weights.changes, weights.blocks)
         return self._search.best(self._histograms, weights.units, weights.total)
 
-    def scored_leaves(self, trained: TrainedStump) -> Leaves:
-        return scored_leaves(self._search.bundles, self._scored_codes, trained)
+    def selection_leaves(self, trained: TrainedStump) -> Leaves:
+        return selection_leaves(self._search.bundles, self._selection_codes, trained)
 
     def wrong_weight(self, trained: TrainedStump) -> Floats:
         return self._weights.wrong(trained.leaves, trained.votes)
@@ -209,8 +207,8 @@ class StumpLearner:
     def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self._search.bundles.binner, models, alphas)
 
-    def scored_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
-        return staged_margins(self._search.bundles, self._scored_codes, ensemble)
+    def selection_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
+        return staged_margins(self._search.bundles, self._selection_codes, ensemble)
 
 
 def boost_wrong(weights: RowWeights, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
@@ -222,7 +220,7 @@ def boost_wrong(weights: RowWeights, trained: TrainedStump, costs: Floats, alpha
     return weights.boost_wrong(trained.leaves, trained.votes, boosts, costs, trained.leaf_mass)
 
 
-def scored_leaves(bundles: Bundles, codes: Codes, trained: TrainedStump) -> Leaves:
+def selection_leaves(bundles: Bundles, codes: Codes, trained: TrainedStump) -> Leaves:
     """The leaves of other rows than those that a stump was trained on."""
     return Leaves(codes[bundles.bundle_of[trained.model.feature]], trained.leaves.leaf_of_code)
 

@@ -1,0 +1,93 @@
+"""All that a fitted model can be without refitting: every θ with every threshold, and the best of these points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._arrays import Floats
+from .._stats.rates import balanced_error_rate, error_rate
+from ..notions import FairnessNotion
+from .candidates import candidates
+from .thresholds import undominated
+
+
+@dataclass(frozen=True)
+class SelectionData:
+    """Rows of a known class and group, and their margin after each round.
+
+    Nothing changes them, so a copy of a model shares them. A stored model shall hold no one's data: they are pickled as
+    None.
+    """
+
+    cell: NDArray[Any]  # class * n_groups + group
+    weight: Floats  # empty for equal weights
+    n_groups: int
+    margins: Callable[[], Iterator[Floats]]
+
+    def __copy__(self) -> SelectionData:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SelectionData:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
+
+    @property
+    def totals(self) -> Floats:
+        """Weight per ``[group, class]``."""
+        weight = self.weight if len(self.weight) else None
+        sums = np.bincount(self.cell, weights=weight, minlength=2 * self.n_groups)
+        return sums.astype(np.float64).reshape(2, self.n_groups).T
+
+    def counts(self, positive: NDArray[np.bool_]) -> Floats:
+        """``counts[group, y_true, y_pred]`` of predictions."""
+        weight = self.weight if len(self.weight) else None
+        sums = np.bincount(2 * self.cell.astype(np.intp) + positive, weights=weight, minlength=4 * self.n_groups)
+        return sums.astype(np.float64).reshape(2, self.n_groups, 2).transpose(1, 0, 2)
+
+
+def frontier(
+    selection: SelectionData, notion: FairnessNotion, c: float, groups: list[Any], group_thresholds: Floats | None
+) -> pd.DataFrame:
+    """The points (θ, threshold) that no other beats in balanced error and violation, by balanced error.
+
+    ``group_thresholds[round, group]``, if given, adds to the thresholds common to all groups those of each round
+    together with all shifts that are common to all groups.
+    """
+    group, totals = selection.cell % selection.n_groups, selection.totals
+    common = np.zeros(selection.n_groups)
+    parts = []
+    for j, margin in enumerate(selection.margins()):
+        for base in [common] if group_thresholds is None else [common, group_thresholds[j]]:
+            shifted = margin if base is common else margin - base[group]
+            found = candidates(shifted, selection.cell, selection.weight, totals, ends=True)
+            counts = found.counts()
+            ber, violation = balanced_error_rate(counts), notion.violation(counts)
+            preferred = found.preference()
+            best = preferred[undominated(ber[preferred], violation[preferred])]
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "theta": j + 1,
+                        "threshold": found.thresholds[best]
+                        if group_thresholds is None
+                        else [
+                            dict(zip(groups, base + shift, strict=True)) for shift in found.thresholds[best].tolist()
+                        ],
+                        "ber": ber[best],
+                        "er": error_rate(counts[best]),
+                        "violation": violation[best],
+                        "objective": notion.objective(counts[best], c),
+                    }
+                )
+            )
+    points = pd.concat(parts, ignore_index=True)
+    best = undominated(points["ber"].to_numpy(), points["violation"].to_numpy())
+    return points.iloc[best].reset_index(drop=True)

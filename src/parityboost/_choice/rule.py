@@ -1,0 +1,214 @@
+"""The choice of θ and the threshold: the paper's objective, and what may not be given up for it.
+
+Every round offers *options*: thresholds with their ``counts[group, y_true, y_pred]`` on the rows that are chosen on. At
+the end one option of each round is taken, and one round. What is best depends on all rounds together, because ``keep``
+refers to the lowest balanced error of the whole run, so a round keeps all options that may still win.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Floats
+from .._stats.rates import (
+    balanced_error_rate,
+    error_rate,
+    false_negative_rate,
+    false_positive_rate,
+    selection_rate,
+    spread,
+)
+from ..notions import FairnessNotion
+from .candidates import Candidates
+from .settings import Settings
+from .thresholds import SAME_OBJECTIVE, best_group_thresholds, best_of, first_minimum, undominated
+
+# A rate of so many instances counts half, the rate of everyone the other half, when `keep` is used: benchmarks/keep.py.
+HALF_BELIEVED = 5.0
+# The rates that a kernel counts for all thresholds at once, in its order.
+COUNTED_RATES = (selection_rate, false_negative_rate, false_positive_rate)
+# What is not allowed is worse than anything allowed, and a violation above the limit worse than any balanced error.
+NOT_ALLOWED, ABOVE_LIMIT = 1e6, 1e3
+
+
+class Measures(NamedTuple):
+    """What options are compared by."""
+
+    ber: Floats
+    violation: Floats  # as it is
+    judged: Floats  # the violation of shrunk rates if `keep` is used
+    objective: Floats  # Eq. (16) with the violation so judged
+
+    def at(self, places: Any) -> Measures:
+        """Of some options."""
+        return Measures(*(part[places] for part in self))
+
+    def cost(self, settings: Settings, allowed: float) -> Floats:
+        """What the choice minimises among options with a balanced error up to ``allowed``."""
+        if settings.max_violation is None:
+            cost = self.objective
+        else:
+            reached = self.violation <= settings.max_violation + SAME_OBJECTIVE
+            cost = np.where(reached, self.ber, ABOVE_LIMIT + self.violation)
+        return np.where(self.ber <= allowed + SAME_OBJECTIVE, cost, NOT_ALLOWED + self.ber)
+
+
+class Options(NamedTuple):
+    """Thresholds of one round, in the order in which equals are preferred."""
+
+    thresholds: Floats  # [option], or [option, group] if each group has its own
+    counts: Floats  # [option, group, y_true, y_pred]
+    measures: Measures
+    plain: Measures  # of the threshold for all with the lowest balanced error
+
+
+class Choice(NamedTuple):
+    """One option of each round, and the round that is used."""
+
+    theta: int
+    thresholds: Floats  # of each round; one column per group if each has its own
+    counts: Floats  # of each round
+    measures: Measures  # of each round
+    plain: Measures  # of the threshold for all and the round with the lowest balanced error
+
+    @property
+    def chosen(self) -> Floats:
+        """``counts[group, y_true, y_pred]`` of what was chosen."""
+        counts: Floats = self.counts[self.theta - 1]
+        return counts
+
+
+def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
+    """The measures of ``counts[option, …]``, in which one row counts ``1 / unit``."""
+    ber, violation = balanced_error_rate(counts), settings.notion.violation(counts)
+    judged = violation if settings.keep == 0 else shrunk_violation(settings.notion, counts * unit)
+    return Measures(ber, violation, judged, settings.c * ber + (1.0 - settings.c) * error_rate(counts) + judged)
+
+
+def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
+    """The violation if a rate of few instances is believed only in part.
+
+    The largest of many noisy differences is mostly noise. So each group's rate is drawn towards the rate of everyone,
+    the more so the fewer instances it is a share of: by one half if there are ``HALF_BELIEVED`` of them.
+    """
+    if type(notion).violation is not FairnessNotion.violation:  # a notion with a violation of its own
+        return notion.violation(counts)
+    total = np.zeros(counts.shape[:-3])
+    for gap in notion.gaps:
+        size = counts[..., list(gap.of), :].sum(axis=(-2, -1))
+        common = gap.rate(counts.sum(axis=-3))[..., None]
+        total = total + spread(common + size / (size + HALF_BELIEVED) * (gap.rate(counts) - common))
+    return total
+
+
+def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Measures:
+    """The measures at each threshold: in one pass over the rows for the rates of our own notions."""
+    notion = settings.notion
+    rates = [gap.rate for gap in notion.gaps]
+    if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
+        parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
+        return Measures(*map(np.concatenate, zip(*parts, strict=True)))
+    from .._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
+
+    belief = np.ones((len(rates), len(found.totals)))
+    if settings.keep > 0:
+        for k, gap in enumerate(notion.gaps):
+            size = found.totals[:, list(gap.of)].sum(axis=1) * unit
+            belief[k] = size / (size + HALF_BELIEVED)
+    kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
+    totals = found.totals.T.ravel() / found.unit
+    measures = Measures(*np.empty((4, len(found.thresholds))))
+    measure_thresholds(found.rows, found.cell, found.mass, found.n_below, totals, kinds, belief, settings.c, *measures)
+    return measures
+
+
+def options_among(found: Candidates, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
+    """The options that may be the best, whatever the other rounds have to offer.
+
+    ``lowest_ber`` is that of the rounds before, which bounds the search for thresholds per group.
+    """
+    measures = measure_candidates(found, settings, unit)
+    if settings.is_papers:
+        at = [best_of(found, measures.objective)]
+    else:
+        order = found.preference()
+        other = measures.objective if settings.max_violation is None else measures.violation
+        at = order[undominated(measures.ber[order], other[order])].tolist()
+    plain = measures.at(first_minimum(measures.ber))
+    counts = found.counts(at)
+    common = Options(found.thresholds[at], counts, measure(counts, settings, unit), plain)
+    if settings.threshold != "per_group":
+        return common
+    allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))
+
+    def cost(counts: Floats) -> Floats:
+        return measure(counts, settings, unit).cost(settings, allowed)
+
+    counts, thresholds = best_group_thresholds(found, best_of(found, measures.cost(settings, allowed)), cost)
+    own = Options(thresholds[None], counts[None], measure(counts[None], settings, unit), plain)
+    if settings.is_papers:
+        return own
+    same = np.repeat(common.thresholds[:, None], len(found.totals), axis=1)
+    together = (np.concatenate(pair) for pair in zip(own.measures, common.measures, strict=True))
+    thresholds, counts = np.concatenate([own.thresholds, same]), np.concatenate([own.counts, common.counts])
+    return Options(thresholds, counts, Measures(*together), plain)
+
+
+def allowed_ber(settings: Settings, lowest: float) -> float:
+    """The highest balanced error that keeps the share ``keep`` of the lowest one's lead over chance."""
+    if settings.keep == 0:
+        return np.inf
+    return max(0.5 - settings.keep * (0.5 - lowest), lowest)
+
+
+class Rounds:
+    """The options of all rounds so far, and the choice among them.
+
+    ``unit`` is the number of rows that a weight of one stands for.
+    """
+
+    def __init__(self, settings: Settings, unit: float = 1.0) -> None:
+        self._settings = settings
+        self._unit = unit
+        self._options: list[Options] = []
+        self._counts: list[Floats] = []  # at the one threshold that is given: measured all at once
+        self._plain = Measures(*np.full(4, np.inf))
+
+    def add_counts(self, counts: Floats) -> None:
+        """A round with the counts at the threshold that is given."""
+        self._counts.append(counts)
+
+    def add_candidates(self, found: Candidates) -> None:
+        """A round with thresholds to choose from."""
+        options = options_among(found, self._settings, self._unit, float(self._plain.ber))
+        if options.plain.ber < self._plain.ber:
+            self._plain = options.plain
+        self._options.append(options)
+
+    def choose(self) -> Choice:
+        """One option per round, and the round: the first of the best."""
+        settings = self._settings
+        if self._counts:
+            counts = np.array(self._counts)
+            thresholds = np.full(len(counts), settings.threshold, dtype=np.float64)
+            measures, starts = measure(counts, settings, self._unit), np.arange(len(counts))
+            self._plain = measures.at(first_minimum(measures.ber))
+        else:
+            counts = np.concatenate([o.counts for o in self._options])
+            thresholds = np.concatenate([o.thresholds for o in self._options])
+            measures = Measures(*map(np.concatenate, zip(*(o.measures for o in self._options), strict=True)))
+            starts = np.cumsum([0, *(len(o.thresholds) for o in self._options[:-1])])
+        cost = measures.cost(settings, allowed_ber(settings, float(self._plain.ber)))
+        at: NDArray[np.intp] = starts
+        if len(cost) > len(starts):
+            at = starts + np.array([first_minimum(part) for part in np.split(cost, starts[1:])])
+        theta = first_minimum(cost[at]) + 1 if settings.choose_theta else len(at)
+        return Choice(theta, thresholds[at], counts[at], measures.at(at), self._plain)
+
+
+def is_constant(counts: Floats) -> bool:
+    """Whether everyone gets the same prediction."""
+    return bool((counts.sum(axis=(-3, -2)) == 0).any())

@@ -1,0 +1,311 @@
+"""A model of stumps as an ONNX graph: per column a code, by comparison, and a look-up in the column's table.
+
+Only what changes the score is computed: an edge between two bins of equal score and a category that scores like a
+missing value are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Floats
+from .._engine.codes import MISSING
+from .._table.binning import Column, NumericColumn
+from .._table.sources import NumberSource, Source, raise_infinite, read_sources
+from .atomic import write_atomically
+
+OUTPUTS = ("label", "probabilities", "score")
+OLDEST_OPSET, ML_OPSET = 13, 2
+EXACT_INTS = 2**53  # doubles can tell integers below this apart
+
+
+def to_onnx(model: Any, path: Any, opset: int) -> Any:
+    """The graph of a fitted model, written to ``path`` if there is one."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("to_onnx needs onnx: pip install 'parityboost[onnx]'") from error
+    newest = onnx.defs.onnx_opset_version()
+    if not OLDEST_OPSET <= opset <= newest:
+        raise ValueError(f"opset must be from {OLDEST_OPSET} to {newest}, what the installed onnx knows, got {opset!r}")
+
+    tables, constant = model._score_tables()
+    columns = model._ensemble.binner.columns
+    graph = Graph(onnx, input_names(columns))
+    scores = []
+    for column, name, table in zip(columns, graph.inputs, tables, strict=True):
+        graph.add_input(name, is_text(column))
+        if is_text(column):
+            category_texts(column)  # also of a column that is not used: its input has to be made all the same
+        table = table[: column.n_bins + 1]
+        if (table == table[MISSING]).all():
+            constant += table[MISSING]
+        else:
+            scores.append(graph.column_score(column, name, table))
+    if not scores:  # the same score for all
+        scores.append(graph.zeros())
+    graph.decide(scores, float(constant), label_values(model.classes_))
+    proto = graph.model(model, opset)
+    if path is not None:
+        write_atomically(path, proto.SerializeToString())
+    return proto
+
+
+def onnx_inputs(model: Any, X: Any) -> dict[str, NDArray[Any]]:
+    """The rows of X as the inputs of the graph that ``model.to_onnx()`` makes.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier or AdaBoostClassifier
+        The fitted model.
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        Whatever ``model.predict`` takes. Infinite numbers are refused.
+
+    Returns
+    -------
+    dict
+        One array of shape ``(n_samples, 1)`` per column: float64, or text for an input of type ``string``. A missing
+        value is NaN or ``""``; if ``""`` is itself a category, another text that is none.
+
+    Examples
+    --------
+    >>> import onnxruntime
+    >>> from parityboost import AdaFairClassifier, onnx_inputs
+    >>> from parityboost.datasets import load_adult
+    >>> adult = load_adult()
+    >>> model = AdaFairClassifier(n_estimators=10, random_state=0)
+    >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+    >>> session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+    >>> label, probabilities, score = session.run(None, onnx_inputs(model, adult.data))
+    >>> bool((label == model.predict(adult.data)).all())
+    True
+    """
+    check_is_fitted(model)
+    model._score_tables()  # says so if the model is not one of stumps
+    sources, binner = read_sources(model._read_new(X)), model._ensemble.binner
+    binner.check(sources)
+    return {
+        name: (_text_input(column, source) if is_text(column) else _number_input(column, source))[:, None]
+        for name, column, source in zip(input_names(binner.columns), binner.columns, sources, strict=True)
+    }
+
+
+def _number_input(column: Column, source: Source) -> Floats:
+    if column.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
+        return np.full(len(source), np.nan)
+    if isinstance(source, NumberSource):
+        values = source.floats(slice(None))
+    else:  # a category that is no number is unseen
+        codes, found = source.factorized(slice(None))
+        values = np.array([*map(_number, found), np.nan])[codes]
+    if isinstance(column, NumericColumn) and np.isinf(values).any():
+        raise_infinite(column.name)
+    return values
+
+
+def _number(value: Any) -> float:
+    """A category as a number; NaN, which is unseen, if it is none or beyond all floats."""
+    try:
+        return float(value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else np.nan
+    except OverflowError:
+        return np.nan
+
+
+def _text_input(column: Any, source: Source) -> NDArray[Any]:
+    texts = category_texts(column)
+    text_of = dict(zip(column.categories, texts, strict=True))
+    missing = next(text for text in ("", *(f"missing {i}" for i in range(len(texts)))) if text not in texts)
+    codes, found = source.factorized(slice(None))
+    # Text that is no category stays as it is, to be unseen by the graph as well; anything else that is none might read
+    # like one.
+    taken = set(texts)
+    shown = [text_of.get(value, value if _is_text_of_its_own(value, taken) else missing) for value in found]
+    return np.array([*shown, missing], dtype=object)[codes]
+
+
+def _is_text_of_its_own(value: Any, taken: set[str]) -> bool:
+    """Whether a graph can be given a value that is no category as it is: half a surrogate pair is no UTF-8."""
+    if not isinstance(value, str) or value in taken:
+        return False
+    try:
+        value.encode("utf8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def input_names(columns: tuple[Column, ...]) -> list[str]:
+    """The name of each column's input: its own, unless it is empty or taken."""
+    names: list[str] = []
+    taken = set(OUTPUTS)
+    for column in columns:
+        names.append(unused_name(column.name or "x", taken))
+        taken.add(names[-1])
+    return names
+
+
+def unused_name(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it if it is taken."""
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}_{number}", number + 1
+    return candidate
+
+
+def is_text(column: Column) -> bool:
+    """Whether a column's input is text."""
+    return not isinstance(column, NumericColumn) and not all(
+        isinstance(value, (bool, int, float)) for value in column.categories
+    )
+
+
+def category_texts(column: Any) -> list[str]:
+    """The categories of a column as text, if ONNX can hold them and tell them apart."""
+    texts = [value if isinstance(value, str) else str(value) for value in column.categories]
+    for text in texts:
+        _utf8(text, f"category of column {column.name!r}")
+    twice = [text for i, text in enumerate(texts) if text in texts[:i]]
+    if twice:
+        raise ValueError(f"column {column.name!r}: two categories read {twice[0]!r}, so ONNX cannot tell them apart")
+    return texts
+
+
+def label_values(classes: NDArray[Any]) -> NDArray[Any]:
+    """The two labels as an array that ONNX has a type for."""
+    values = classes.tolist()
+    for kind, dtype in ((bool, np.bool_), (int, np.int64), (float, np.float64), (str, np.object_)):
+        if all(type(value) is kind for value in values):
+            try:
+                return np.array(values, dtype=dtype)
+            except OverflowError:
+                break
+    raise ValueError(f"ONNX has no type for the labels {values}: text, booleans, int64 and floats are fine")
+
+
+class Graph:
+    """A graph in the making."""
+
+    def __init__(self, onnx: Any, inputs: list[str]) -> None:
+        self.onnx = onnx
+        self.inputs = inputs
+        self._taken = {*inputs, *OUTPUTS}
+        self._inputs: list[Any] = []
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def add_input(self, name: str, text: bool) -> None:
+        _utf8(name, "column")
+        kind = self.onnx.TensorProto.STRING if text else self.onnx.TensorProto.DOUBLE
+        note = "text; what is no category counts as missing" if text else "number; NaN is missing"
+        self._inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["rows", 1], note))
+
+    def constant(self, values: Any) -> str:
+        array = np.asarray(values)
+        name = self._new("constant")
+        if array.dtype == object:
+            texts = [_utf8(text, "label") for text in array.tolist()]
+            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
+        else:
+            tensor = self.onnx.numpy_helper.from_array(array, name)
+        self._constants.append(tensor)
+        return name
+
+    def node(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Apply an operator; the name of its result."""
+        output = output or self._new(operator)
+        self._nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    def column_score(self, column: Column, name: str, table: Floats) -> str:
+        """What a column adds to the score of each row, from its codes' scores."""
+        if isinstance(column, NumericColumn):
+            steps = np.flatnonzero(table[2:] != table[1:-1])  # the edges at which the score changes
+            # Code = #{edge < x} as in training. The first edge lies below every number, so that NaN alone has code 0.
+            edges = self.constant(np.concatenate([[-np.inf], column.edges[steps]]))
+            code = self.count(self.node("Less", edges, name))
+            return self.lookup(code, np.concatenate([table[:2], table[2:][steps]]))
+        kept = [i for i in range(column.n_bins) if table[i + 1] != table[MISSING]]
+        scores = np.concatenate([table[:1], table[1:][kept]])
+        codes = list(range(1, len(kept) + 1))
+        if is_text(column):
+            texts = category_texts(column)
+            keys = [texts[i].encode("utf8") for i in kept]
+            encoded = self.node(
+                "LabelEncoder",
+                name,
+                domain="ai.onnx.ml",
+                keys_strings=keys,
+                values_int64s=codes,
+                default_int64=MISSING,
+            )
+            return self.lookup(self.node("Squeeze", encoded, self.constant([1])), scores)
+        for i in kept:
+            if isinstance(column.categories[i], int) and abs(column.categories[i]) >= EXACT_INTS:
+                raise ValueError(
+                    f"column {column.name!r}: the category {column.categories[i]} is too large for ONNX's double"
+                )
+        categories = self.constant(np.array([float(column.categories[i]) for i in kept]))
+        return self.lookup(self.count(self.node("Equal", name, categories), codes), scores)
+
+    def count(self, conditions: str, weights: list[int] | None = None) -> str:
+        """How many conditions hold in each row, or the sum of their weights."""
+        numbers = self.node("Cast", conditions, to=self.onnx.TensorProto.INT64)
+        if weights is not None:
+            numbers = self.node("Mul", numbers, self.constant(np.array(weights)))
+        return self.node("ReduceSum", numbers, self.constant([1]), keepdims=0)
+
+    def zeros(self) -> str:
+        """A zero per row."""
+        rows = self.node("Gather", self.node("Shape", self.inputs[0]), self.constant([0]))
+        return self.node("ConstantOfShape", rows, value=self.onnx.numpy_helper.from_array(np.zeros(1)))
+
+    def lookup(self, positions: str, table: NDArray[Any], output: str = "") -> str:
+        return self.node("Gather", self.constant(table), positions, output=output)
+
+    def decide(self, scores: list[str], constant: float, labels: NDArray[Any]) -> None:
+        """From the columns' scores to the outputs."""
+        score = self.node("Add", self.node("Sum", *scores), self.constant(constant), output="score")
+        above = self.node("Greater", score, self.constant(0.0))
+        self.lookup(self.node("Cast", above, to=self.onnx.TensorProto.INT64), labels, output="label")
+        doubled = self.node("Unsqueeze", self.node("Add", score, score), self.constant([1]))
+        positive = self.node("Sigmoid", doubled)
+        negative = self.node("Sub", self.constant(1.0), positive)
+        self.node("Concat", negative, positive, axis=1, output="probabilities")
+        self._label_type = self.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
+
+    def model(self, model: Any, opset: int) -> Any:
+        """The finished graph, checked."""
+        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        outputs = [
+            helper.make_tensor_value_info("label", self._label_type, ["rows"], "the predicted class"),
+            helper.make_tensor_value_info("probabilities", double, ["rows", 2], "one column per class, in their order"),
+            helper.make_tensor_value_info("score", double, ["rows"], "positive for the second class"),
+        ]
+        name = type(model).__name__
+        graph = helper.make_graph(self._nodes, name, self._inputs, outputs, self._constants)
+        opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+        proto = helper.make_model(
+            graph,
+            opset_imports=opsets,
+            ir_version=helper.find_min_ir_version_for(opsets),  # so that older runtimes read it too
+            producer_name="parityboost",
+        )
+        helper.set_model_props(proto, {"classes": repr(model.classes_.tolist()), "theta": str(model.theta_)})
+        self.onnx.checker.check_model(proto)
+        return proto
+
+    def _new(self, name: str) -> str:
+        name = unused_name(f"{name}_{len(self._nodes) + len(self._constants)}", self._taken)
+        self._taken.add(name)
+        return name
+
+
+def _utf8(text: str, what: str) -> bytes:
+    try:
+        return text.encode("utf8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{what}: {text!r} cannot be written as UTF-8, which ONNX needs") from None

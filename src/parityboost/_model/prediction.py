@@ -1,0 +1,139 @@
+"""What a fitted model says about new data, and what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Floats
+from .ensemble import StumpEnsemble
+from .groups import GroupSource
+
+
+class PredictionMixin:
+    """Prediction from an ensemble, θ and a threshold; a mixin of the classifier."""
+
+    n_jobs: int | None
+    classes_: NDArray[Any]
+    theta_: int
+    threshold_: Any
+    _ensemble: Any
+    _group_source: GroupSource | None
+
+    # Where metadata is routed, the methods that may need the groups get them unless told otherwise.
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    __metadata_request__decision_function: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """The margin Σ α_j h_j(x) over the first θ learners, minus the threshold; positive means the positive class.
+
+        ``sensitive_features`` is needed only if each group has its own threshold and the groups are no columns of X; it
+        is ignored otherwise. The same holds for the other methods that predict.
+        """
+        X = self._read_new(X)
+        margin: Floats = self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs))
+        margin -= self._thresholds(X, sensitive_features)
+        return margin
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """Class labels."""
+        return self._labels(self.decision_function(X, sensitive_features=sensitive_features))
+
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Scores between 0 and 1 per class that sum to one and agree with :meth:`predict`; not calibrated."""
+        positive = expit(2.0 * self.decision_function(X, sensitive_features=sensitive_features))
+        return np.column_stack([1.0 - positive, positive])
+
+    def staged_decision_function(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
+        """:meth:`decision_function` after each of the ``n_estimators_`` rounds, with the one threshold of the model."""
+        X = self._read_new(X)
+        thresholds = self._thresholds(X, sensitive_features)
+        for margin in self._ensemble.staged_margin(X):
+            yield margin - thresholds
+
+    def staged_predict(self, X: Any, *, sensitive_features: Any = None) -> Iterator[NDArray[Any]]:
+        """:meth:`predict` after each of the ``n_estimators_`` rounds; at number ``theta_`` it is :meth:`predict`."""
+        for margin in self.staged_decision_function(X, sensitive_features=sensitive_features):
+            yield self._labels(margin)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
+        """Accuracy."""
+        from sklearn.metrics import accuracy_score  # takes long to import, and few need it
+
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    @property
+    def estimator_weights_(self) -> Floats:
+        """α of every trained learner."""
+        check_is_fitted(self)
+        weights: Floats = self._ensemble.alphas
+        return weights
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """Every trained weak learner."""
+        check_is_fitted(self)
+        return list(self._ensemble.learners)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each feature's share of the weights of the θ learners."""
+        check_is_fitted(self)
+        importances: Floats = self._ensemble.importances(self.theta_)
+        return importances
+
+    def _score_tables(self) -> tuple[Floats, float]:
+        """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, and a
+        constant; they add up to :meth:`decision_function`. Only stumps have them.
+        """
+        tables = self._feature_tables()
+        source = self._group_source
+        if source is None:
+            return tables, -self.threshold_
+        if source.codes is None:
+            raise ValueError(
+                "the thresholds per group are not a step function of one feature, because the groups are not a single "
+                "column of X with a bin for each: name such a column with the parameter sensitive_feature"
+            )
+        return tables, 0.0
+
+    def _feature_tables(self) -> Floats:
+        """The tables of :meth:`_score_tables`; thresholds per group are in them only if a feature tells the groups."""
+        check_is_fitted(self)
+        if not isinstance(self._ensemble, StumpEnsemble):
+            name = type(self._ensemble.learners[0]).__name__
+            raise ValueError(
+                f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
+            )
+        tables: Floats = self._ensemble.tables(self.theta_).copy()
+        source = self._group_source
+        if source is not None and source.codes is not None:
+            tables[source.columns[0]] -= source.by_code(self.threshold_)
+        return tables
+
+    def _thresholds(self, X: Any, sensitive_features: Any) -> Any:
+        """The threshold of each row, or the one for all."""
+        if self._group_source is None:
+            return self.threshold_
+        binner = getattr(self._ensemble, "binner", None)
+        return self._group_source.by_row(X, sensitive_features, self.threshold_, binner)
+
+    def _labels(self, margin: Floats) -> NDArray[Any]:
+        labels: NDArray[Any] = self.classes_[(margin > 0).astype(np.intp)]
+        return labels
+
+    def _read_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._read_table(X, reset=False)
+
+    def _read_table(self, X: Any, reset: bool) -> Any:
+        raise NotImplementedError

@@ -1,0 +1,104 @@
+"""One feature's part in a model of stumps: a step function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._arrays import Floats
+from .._engine.codes import MISSING
+from .._table.binning import CategoricalColumn, Column
+
+
+@dataclass(frozen=True)
+class ShapeFunction:
+    """What one feature adds to the score, for every value it can have.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column.
+    kind : {"numeric", "categorical"}
+        How its values are told apart.
+    thresholds : tuple of float
+        Where a numeric feature's score changes; a value equal to a threshold is on its left. Empty for categories.
+    categories : tuple
+        The categories seen in training. Empty for numbers.
+    scores : tuple of float
+        One for each of the ``len(thresholds) + 1`` steps, or one for each category.
+    missing : float
+        Score of a missing value, and of a category that did not occur in training.
+
+    Examples
+    --------
+    >>> from parityboost.explain import ShapeFunction
+    >>> age = ShapeFunction("age", "numeric", (27.5, 60.5), (), (-0.5, 0.25, 0.125), -0.5)
+    >>> age.at([20, 27.5, 30, None]).tolist()
+    [-0.5, -0.5, 0.25, -0.5]
+    >>> age.frame()
+              value  score
+    0        ≤ 27.5 -0.500
+    1  (27.5, 60.5]  0.250
+    2        > 60.5  0.125
+    3       missing -0.500
+    """
+
+    feature: str
+    kind: str
+    thresholds: tuple[float, ...]
+    categories: tuple[Any, ...]
+    scores: tuple[float, ...]
+    missing: float
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the score is the same for all values: the model does not use the feature."""
+        return all(score == self.missing for score in self.scores)
+
+    def at(self, values: Any) -> Floats:
+        """Score of each value."""
+        column = pd.Series(values)
+        if self.kind == "categorical":
+            known = dict(zip(self.categories, self.scores, strict=True))
+            return np.array([known.get(value, self.missing) for value in column], dtype=np.float64)
+        try:
+            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"feature {self.feature!r} holds numbers: {error}") from None
+        steps = np.array(self.scores)[np.searchsorted(self.thresholds, numbers)]
+        return np.where(np.isnan(numbers), self.missing, steps)
+
+    def frame(self) -> pd.DataFrame:
+        """A table to read: each interval or category with its score, then the missing values."""
+        if self.kind == "categorical":
+            values = [*self.categories, "missing or unseen"]
+        else:
+            values = [*_intervals(self.thresholds), "missing"]
+        return pd.DataFrame({"value": values, "score": [*self.scores, self.missing]})
+
+
+def read_shape(column: Column, table: Floats) -> ShapeFunction:
+    """The step function of a column, from its score per code."""
+    scores, missing = table[1 : column.n_bins + 1], float(table[MISSING])
+    if isinstance(column, CategoricalColumn):
+        return ShapeFunction(column.name, "categorical", (), column.categories, tuple(scores.tolist()), missing)
+    if not len(scores):  # a column that held nothing in training: whatever it holds now counts as missing
+        scores = table[[MISSING]]
+    changes = np.flatnonzero(scores[1:] != scores[:-1])
+    steps = scores[np.append(changes, len(scores) - 1)].tolist()
+    return ShapeFunction(column.name, "numeric", tuple(column.edges[changes].tolist()), (), tuple(steps), missing)
+
+
+def _intervals(thresholds: tuple[float, ...]) -> list[str]:
+    """The steps between thresholds in words, with as many digits as it takes to tell the thresholds apart."""
+    if not thresholds:
+        return ["any number"]
+    for digits in (6, 9, 17):
+        text = [f"{threshold:.{digits}g}" for threshold in thresholds]
+        if len(set(text)) == len(text):
+            break
+    return [f"≤ {text[0]}", *(f"({low}, {high}]" for low, high in pairwise(text)), f"> {text[-1]}"]

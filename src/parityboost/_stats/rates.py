@@ -1,0 +1,222 @@
+"""Rates of a confusion table per group.
+
+Everything the algorithm and its evaluation need is a function of ``counts[..., group, y_true, y_pred]``, the (weighted)
+number of instances of each group, true class and predicted class. Leading axes are free: one table, one per round, or
+one per decision threshold all go through the same line of NumPy.
+
+A rate whose denominator is empty (a group without positives has no TPR) is NaN, and NaN never takes part in a gap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import Floats
+
+NEGATIVE, POSITIVE = 0, 1
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """``part / whole``, NaN where there is nothing to divide by."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0; a part is never larger than the whole
+        return part / whole
+
+
+def selection_rate(counts: Floats) -> Floats:
+    """P(ŷ = + | group), the paper's Eq. (1).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import selection_rate
+    >>> selection_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    [0.6, 0.5]
+    """
+    selected = counts[..., NEGATIVE, POSITIVE] + counts[..., POSITIVE, POSITIVE]
+    return ratio(selected, selected + counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, NEGATIVE])
+
+
+def false_negative_rate(counts: Floats) -> Floats:
+    """P(ŷ ≠ y | group, y = +), Eq. (2).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import false_negative_rate
+    >>> false_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    [0.17, 0.25]
+    """
+    missed = counts[..., POSITIVE, NEGATIVE]
+    return ratio(missed, missed + counts[..., POSITIVE, POSITIVE])
+
+
+def false_positive_rate(counts: Floats) -> Floats:
+    """P(ŷ ≠ y | group, y = −), Eq. (3).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import false_positive_rate
+    >>> false_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    [0.25, 0.33]
+    """
+    alarms = counts[..., NEGATIVE, POSITIVE]
+    return ratio(alarms, alarms + counts[..., NEGATIVE, NEGATIVE])
+
+
+def true_positive_rate(counts: Floats) -> Floats:
+    """P(ŷ = y | group, y = +).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import true_positive_rate
+    >>> true_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    [0.83, 0.75]
+    """
+    found = counts[..., POSITIVE, POSITIVE]
+    return ratio(found, found + counts[..., POSITIVE, NEGATIVE])
+
+
+def true_negative_rate(counts: Floats) -> Floats:
+    """P(ŷ = y | group, y = −).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import true_negative_rate
+    >>> true_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    [0.75, 0.67]
+    """
+    left_alone = counts[..., NEGATIVE, NEGATIVE]
+    return ratio(left_alone, left_alone + counts[..., NEGATIVE, POSITIVE])
+
+
+def accuracy(counts: Floats) -> Floats:
+    """P(ŷ = y | group).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import accuracy
+    >>> accuracy(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    [0.8, 0.7]
+    """
+    correct = counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, POSITIVE]
+    return ratio(correct, correct + counts[..., NEGATIVE, POSITIVE] + counts[..., POSITIVE, NEGATIVE])
+
+
+def base_rate(counts: Floats) -> Floats:
+    """P(y = + | group)."""
+    positives = counts[..., POSITIVE, NEGATIVE] + counts[..., POSITIVE, POSITIVE]
+    return ratio(positives, positives + counts[..., NEGATIVE, NEGATIVE] + counts[..., NEGATIVE, POSITIVE])
+
+
+def precision(counts: Floats) -> Floats:
+    """P(y = + | group, ŷ = +).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import precision
+    >>> precision(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    [0.83, 0.6]
+    """
+    right = counts[..., POSITIVE, POSITIVE]
+    return ratio(right, right + counts[..., NEGATIVE, POSITIVE])
+
+
+def spread(rates: Floats) -> Floats:
+    """Largest minus smallest rate over the groups that have one; for two groups |δ|.
+
+    NaN where fewer than two of several groups have the rate: there is nothing to compare, which is not the same as no
+    difference. A single group in all differs from nobody.
+    """
+    result: Floats = np.fmax.reduce(rates, axis=-1) - np.fmin.reduce(rates, axis=-1)
+    undefined = np.isnan(rates)
+    if rates.shape[-1] > 1 and undefined.any():
+        result = np.where((~undefined).sum(axis=-1) < 2, np.nan, result)
+    return result
+
+
+def error_rate(counts: Floats) -> Floats:
+    """ER over all groups, Eq. (5)."""
+    return 1.0 - accuracy(counts.sum(-3))
+
+
+def balanced_error_rate(counts: Floats) -> Floats:
+    """BER over all groups, Eq. (6); if only one class is present, that class's error."""
+    total = counts.sum(-3)
+    fnr, fpr = false_negative_rate(total), false_positive_rate(total)
+    both = 0.5 * (fnr + fpr)
+    return np.where(np.isnan(both), np.fmax(fnr, fpr), both)

@@ -1,0 +1,199 @@
+"""Columns of any dtype to ``uint8`` codes.
+
+Code 0 means missing, codes 1, 2, … are the bins of a column: its distinct values when there are at most ``max_bins`` of
+them, else bins of about equal weight, or its categories. The weak learner sees codes only, so missing values,
+categories and numbers cost it the same.
+
+A *source* gives access to a column as the user handed it over; a *column* is what was learnt about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Codes, Floats, Rows
+from .._engine.codes import MISSING, X_BINNED_DTYPE
+from .._engine.threads import Team
+from .cuts import Stretches, find_stretches
+from .sources import CategorySource, NumberSource, Source, raise_infinite
+from .values import plain, sort_key
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """Bins of numbers: x has code ``1 + #{edge < x}``, so x ≤ edge stays on the left, as in scikit-learn."""
+
+    name: str
+    edges: Floats
+    n_bins: int
+    categorical = False
+
+    @classmethod
+    def fit(cls, source: NumberSource, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
+        """Learn the bins from some rows; ``weights`` belong to these rows."""
+        from .._engine.kernels.binning import find_distinct  # numba is needed only now
+
+        values = source.floats(rows)
+        distinct = np.empty(max_bins)
+        n_distinct = find_distinct(values, distinct)
+        if n_distinct <= max_bins:
+            distinct = np.sort(distinct[:n_distinct])
+            stretches = Stretches(distinct, distinct, np.ones(n_distinct))
+        else:
+            stretches = find_stretches(values, weights)
+        if n_distinct and np.isinf([stretches.lowest[0], stretches.highest[-1]]).any():
+            raise_infinite(source.name)
+        edges = stretches.edges(max_bins)
+        return cls(source.name, edges, len(edges) + 1 if n_distinct else 0)
+
+    def check(self, source: Source) -> None:
+        """Whether it is still the kind of column that was learnt from."""
+        if not isinstance(source, NumberSource) and self.n_bins:  # a column that held nothing is of any kind
+            raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
+
+    def encode(self, source: Any, rows: Rows) -> Codes:
+        """Codes of some rows."""
+        from .._engine.kernels.binning import encode_numbers
+
+        if self.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
+            return np.full(n_rows_of(rows, [source]), MISSING, dtype=X_BINNED_DTYPE)
+        values = source.floats(rows)
+        codes = np.empty(len(values), dtype=X_BINNED_DTYPE)
+        if not encode_numbers(values, self.edges, codes):
+            raise_infinite(self.name)
+        return codes
+
+
+@dataclass(frozen=True)
+class CategoricalColumn:
+    """The categories of a column, sorted; category i has code i + 1, any other value counts as missing."""
+
+    name: str
+    categories: tuple[Any, ...]
+    mixed: bool = False  # held text and numbers, though the categories that were kept may all be of one kind
+    categorical = True
+
+    @property
+    def n_bins(self) -> int:
+        return len(self.categories)
+
+    @classmethod
+    def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> CategoricalColumn:
+        codes, values = source.factorized(rows)
+        mass = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
+        try:
+            order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: sort_key(values[i]))
+        except TypeError as error:
+            raise TypeError(f"column {source.name!r} has categories that cannot be sorted: {error}") from None
+        mixed = len({isinstance(values[i], str) for i in order}) > 1
+        if len(order) > max_bins:
+            mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
+            kept = set(sorted(order, key=lambda i: -mass[i])[:max_bins])
+            warn(
+                f"column {source.name!r} has {len(order)} categories, more than max_bins={max_bins}: "
+                f"the {len(order) - max_bins} rarest are treated as missing; drop it if it is an identifier or a date",
+                UserWarning,
+                stacklevel=2,
+            )
+            order = [i for i in order if i in kept]
+        return cls(source.name, tuple(plain(values[i]) for i in order), mixed)
+
+    def check(self, source: Source) -> None:
+        """Whether it is still the kind of column that was learnt from; nothing but missing values is of any kind."""
+        if not self.categories or self.mixed:
+            return
+        kinds = {isinstance(category, str) for category in self.categories}
+        if isinstance(source, NumberSource):
+            differs = False not in kinds and not np.isnan(source.floats(slice(None))).all()
+        elif True in kinds and not isinstance(source, CategorySource):
+            differs = False  # objects that are all numbers are a source of numbers
+        else:  # new categories are fine, but not if all are text where there were numbers, or the other way round
+            differs = kinds.isdisjoint(_kinds_of(source))
+        if differs:
+            got = "numbers" if True in kinds else "text"
+            example = self.categories[0]
+            raise ValueError(f"column {self.name!r} held categories in training (such as {example!r}), got {got}")
+
+    def encode(self, source: Source, rows: Rows) -> Codes:
+        """Codes of some rows."""
+        codes, values = source.factorized(rows)
+        # Translate the few values, not the many rows; the extra last entry is for code -1, missing.
+        known = {category: i + 1 for i, category in enumerate(self.categories)}
+        table = np.array([*(known.get(plain(value), MISSING) for value in values), MISSING], dtype=X_BINNED_DTYPE)
+        return table[codes]
+
+
+Column = NumericColumn | CategoricalColumn
+
+
+@dataclass(frozen=True)
+class Binner:
+    """One encoder per column of X."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        sources: list[Source],
+        rows: Rows,
+        weights: NDArray[Any] | None,
+        max_bins: int,
+        categorical: list[bool],
+        team: Team,
+    ) -> Binner:
+        """Learn the bins from ``rows`` only; ``weights`` belong to these rows."""
+        columns: list[Any] = [None] * len(sources)
+
+        def task(first: int, last: int) -> None:
+            for j in range(first, last):
+                kind = CategoricalColumn if categorical[j] else NumericColumn
+                columns[j] = kind.fit(sources[j], rows, weights, max_bins)  # type: ignore[arg-type]
+
+        team.run(task, len(sources), n_rows_of(rows, sources))
+        return cls(tuple(columns))
+
+    def check(self, sources: list[Source]) -> None:
+        """Whether every column is still of the kind that was learnt from."""
+        for column, source in zip(self.columns, sources, strict=True):
+            column.check(source)
+
+    def encode(self, sources: list[Source], rows: Rows, team: Team) -> Codes:
+        """Codes of some rows, one contiguous row of the result per column of X."""
+        n_rows = n_rows_of(rows, sources)
+        codes = np.empty((len(self.columns), n_rows), dtype=X_BINNED_DTYPE)
+
+        def task(first: int, last: int) -> None:
+            for j in range(first, last):
+                codes[j] = self.columns[j].encode(sources[j], rows)
+
+        team.run(task, len(self.columns), n_rows)
+        return codes
+
+    @property
+    def n_bins(self) -> NDArray[np.int64]:
+        return np.array([column.n_bins for column in self.columns], dtype=np.int64)
+
+    @property
+    def categorical(self) -> NDArray[np.bool_]:
+        return np.array([column.categorical for column in self.columns], dtype=np.bool_)
+
+
+def n_rows_of(rows: Rows, sources: list[Source]) -> int:
+    """How many rows a selection has."""
+    return len(range(*rows.indices(len(sources[0])))) if isinstance(rows, slice) else len(rows)
+
+
+def _kinds_of(source: Source) -> set[bool]:
+    """Whether the values are text, or not, or some of each; what is missing does not count."""
+    if isinstance(source, CategorySource):  # categories that do not occur are looked for only if it matters
+        declared = {isinstance(value, str) for value in source.values.categories}
+        if len(declared) == 1:
+            return declared if (source.values.codes >= 0).any() else {True, False}
+    codes, values = source.factorized(slice(None))
+    return {isinstance(values[code], str) for code in np.unique(codes[codes >= 0])} or {True, False}

@@ -1,0 +1,162 @@
+"""Access to the columns of X as the user handed them over: numbers, categories, or anything that can be told apart.
+
+Reading a source copies nothing; asking it for rows copies those rows only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._arrays import Rows
+
+TableLike = pd.DataFrame | NDArray[Any]
+
+NUMERIC_KINDS = ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty")
+
+
+class Source:
+    """A column of X."""
+
+    kind = ""  # how messages call it
+
+    def __init__(self, name: str, values: Any) -> None:
+        self.name = name
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
+        """Codes of some rows (-1 for missing) and the distinct values they stand for."""
+        codes, values = pd.factorize(self.values[rows])
+        return codes, np.asarray(values, dtype=object)
+
+
+class NumberSource(Source):
+    """Numbers or booleans; missing values are NaN."""
+
+    kind = "number"
+
+    def floats(self, rows: Rows) -> NDArray[np.float64]:
+        values = self.values[rows]
+        if isinstance(values, np.ndarray) and values.dtype != object:
+            return np.ascontiguousarray(values, dtype=np.float64)
+        try:
+            return pd.Series(values).to_numpy(dtype=np.float64, na_value=np.nan)
+        except OverflowError:
+            raise_infinite(self.name)
+            raise
+
+
+class CategorySource(Source):
+    """A pandas categorical: small codes and the categories they stand for."""
+
+    kind = "category"
+
+    def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
+        return self.values.codes[rows], np.asarray(self.values.categories, dtype=object)
+
+
+class ObjectSource(Source):
+    """Strings, or objects of any kind that can be told apart."""
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return str(self.values.dtype)
+
+    def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
+        try:
+            codes, values = super().factorized(rows)
+        except TypeError:  # not even hashable
+            self._refuse(next(v for v in self.values[rows] if getattr(v, "__hash__", None) is None))
+        for value in values:
+            if not isinstance(value, (str, bool, int, float, np.integer, np.floating, np.bool_)):
+                self._refuse(value)
+        return codes, values
+
+    def _refuse(self, value: Any) -> None:
+        name = type(value).__name__
+        raise TypeError(f"column {self.name!r}: a value's type must be a string or a number, got {name} {value!r}")
+
+
+def raise_infinite(name: str) -> None:
+    raise ValueError(
+        f"column {name!r} of X contains infinity or a value too large: replace it or mark it as missing (NaN)"
+    )
+
+
+def read_sources(X: TableLike) -> list[Source]:
+    """One source per column."""
+    if isinstance(X, pd.DataFrame):
+        return [
+            _read_source(str(name), column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array)
+            for name, column in X.items()
+        ]
+    return [_read_source(f"x{j}", X[:, j]) for j in range(X.shape[1])]
+
+
+def _read_source(name: str, values: Any) -> Source:
+    dtype = values.dtype
+    if isinstance(dtype, np.dtype):
+        if dtype.kind in "biuf":
+            return NumberSource(name, values)
+    elif isinstance(dtype, pd.CategoricalDtype):
+        return CategorySource(name, values)
+    elif pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+        return NumberSource(name, values)
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        raise TypeError(f"column {name!r} holds dates (dtype {dtype}): turn it into a number or a category first")
+    if dtype == np.dtype(object) and pd.api.types.infer_dtype(values, skipna=True) in NUMERIC_KINDS:
+        return NumberSource(name, values)
+    return ObjectSource(name, values)
+
+
+def listed(names: list[str], most: int = 20) -> str:
+    """Names for a message as Python writes them, not all if there are very many."""
+    return ", ".join(map(repr, names[:most])) + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
+def column_names(X: TableLike) -> list[str]:
+    """Names to show in messages: the frame's, or x0, x1, …"""
+    if isinstance(X, pd.DataFrame):
+        return [str(name) for name in X.columns]
+    return [f"x{j}" for j in range(X.shape[1])]
+
+
+def column_position(X: TableLike, column: Any, parameter: str) -> int:
+    """Position of a column given by name or by position."""
+    if isinstance(X, pd.DataFrame) and isinstance(column, Hashable) and column in X.columns:
+        found = [j for j, name in enumerate(X.columns) if name == column]
+        if len(found) > 1:
+            raise ValueError(f"{parameter}: {len(found)} columns of X are called {column!r}")
+        return found[0]
+    if isinstance(column, (int, np.integer)) and -X.shape[1] <= column < X.shape[1]:
+        return int(column % X.shape[1])
+    raise ValueError(f"{parameter}: X has no column {column!r}; its columns are {listed(column_names(X))}")
+
+
+def find_categorical(X: TableLike, sources: list[Source], choice: Any) -> list[bool]:
+    """Which columns are categorical, by their dtypes or from the user's list of names, positions or booleans."""
+    by_dtype = [not isinstance(source, NumberSource) for source in sources]
+    if isinstance(choice, str) and choice == "from_dtype":
+        return by_dtype
+    chosen = [] if choice is None else list(choice)
+    if chosen and all(isinstance(item, (bool, np.bool_)) for item in chosen):
+        if len(chosen) != len(sources):
+            raise ValueError(f"categorical_features has {len(chosen)} booleans, X {len(sources)} columns")
+        flags = [bool(item) for item in chosen]
+    else:
+        flags = [False] * len(sources)
+        for item in chosen:
+            flags[column_position(X, item, "categorical_features")] = True
+    for source, is_categorical, by_its_dtype in zip(sources, flags, by_dtype, strict=True):
+        if by_its_dtype and not is_categorical:
+            raise ValueError(
+                f"column {source.name!r} does not hold numbers: add it to categorical_features, got {choice!r}"
+            )
+    return flags

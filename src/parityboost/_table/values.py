@@ -1,0 +1,17 @@
+"""Single values: as Python's own, and in an order that any mixture of types has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars as Python's own: they hash and compare alike, and print better."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def sort_key(value: Any) -> tuple[str, Any]:
+    """Numbers before all else, then type by type, each in its own order: whatever order the values come in."""
+    return ("", value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else (type(value).__name__, value)

@@ -1,0 +1,357 @@
+"""An audit of any model's predictions: every rate of every group and every gap between groups, with intervals.
+
+Needs labels and predictions, whatever made them: a CSV file with three columns is enough.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from .._arrays import Floats
+from .._io.json_values import to_plain
+from .._table.inputs import sensitive_frame
+from .._table.weights import read_fit_weights
+from . import _text
+from ._tables import Data, calibration_tables, count, group_table, measure_table, overall_table
+
+__all__ = ["Audit", "audit"]
+
+MAX_GROUPS = 100  # of one sensitive column; more is a number that wants binning
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Audit:
+    """What :func:`audit` found. Printing it shows tables; in a notebook it shows them as HTML.
+
+    Attributes
+    ----------
+    overall : DataFrame
+        One row per measure of performance on all rows: ``value``, ``lower``, ``upper``.
+    groups : DataFrame
+        One row per group of every sensitive column, and of their crossing: ``attribute``, ``group``, ``n`` (rows),
+        ``n_effective``, ``positives`` (rows), and ``base_rate``, ``selection_rate``, ``tpr``, ``tnr``, ``fpr``,
+        ``fnr``, ``accuracy`` and ``precision``, each with ``…_lower`` and ``…_upper``; ``selection_ratio``, the
+        selection rate as a share of the highest one; ``note`` says what is too small to judge.
+    measures : DataFrame
+        One row per sensitive column (and crossing) and measure: ``value``, the largest difference between two groups,
+        with ``lower`` and ``upper``; ``rate``, and the groups in which it is ``lowest`` and ``highest``, with their
+        rates; ``note``. Of a measure of two rates, ``rate`` is the one that differs more.
+    calibration : DataFrame or None
+        If scores were given, one row per group: ``mean_score`` against ``base_rate``, expected calibration error
+        ``ece``, ``brier`` score, ``auc`` with its interval.
+    reliability : DataFrame or None
+        The bins behind it: mean score and observed share of positives of each group between two deciles of all scores.
+    settings : dict
+        Number of rows, positive label, confidence, and the other arguments that the figures depend on.
+
+    Examples
+    --------
+    >>> from parityboost.audit import audit
+    >>> y_true, y_pred = [1, 0, 1, 0] * 50, [1, 0, 1, 1, 0, 0, 1, 0] * 25
+    >>> result = audit(y_true, y_pred, sensitive_features=(["a"] * 4 + ["b"] * 4) * 25)
+    >>> result.groups.set_index("group")[["n", "tpr", "tpr_lower", "tpr_upper"]].round(3)
+             n  tpr  tpr_lower  tpr_upper
+    group
+    a      100  1.0      0.929      1.000
+    b      100  0.5      0.366      0.634
+    """
+
+    overall: pd.DataFrame
+    groups: pd.DataFrame
+    measures: pd.DataFrame
+    calibration: pd.DataFrame | None
+    reliability: pd.DataFrame | None
+    settings: dict[str, Any]
+
+    def exceeds(self, limit: float, measure: str | None = None) -> pd.DataFrame:
+        """The rows of ``measures`` whose whole interval lies above the limit: more than chance is needed to explain it.
+
+        Parameters
+        ----------
+        limit : float
+            A difference, 0.1 for ten percentage points.
+        measure : str, optional
+            Look at this measure only, such as ``"equal_opportunity"``.
+
+        Examples
+        --------
+        >>> from parityboost.audit import audit
+        >>> result = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100)
+        >>> result.exceeds(0.5)["measure"].tolist()
+        ['equal_opportunity', 'disparate_mistreatment', 'equalized_odds_difference']
+        """
+        table = self.measures
+        if measure is not None:
+            known = list(dict.fromkeys(table["measure"]))
+            if measure not in known:
+                raise ValueError(f"measure must be one of {', '.join(known)}, got {measure!r}")
+            table = table[table["measure"] == measure]
+        return table[table["lower"] > limit]
+
+    def summary(self) -> list[str]:
+        """The findings as sentences.
+
+        Examples
+        --------
+        >>> from parityboost.audit import audit
+        >>> team = {"team": ["red", "red", "blue", "blue"] * 100}
+        >>> print(audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=team).summary()[1])
+        team: blue is predicted positive 50.0 points less often than red
+        (0.0 % against 50.0 %, ratio 0.00; 95 % interval 42.9 to 56.9 points).
+        """
+        return _text.summary(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists, dicts, numbers and text; None where a value is not defined."""
+        tables = {
+            "overall": self.overall.reset_index(),
+            "groups": self.groups,
+            "measures": self.measures,
+            "calibration": self.calibration,
+            "reliability": self.reliability,
+        }
+        return {"settings": self.settings} | {
+            name: None
+            if table is None
+            else [{key: to_plain(value) for key, value in row.items()} for row in table.to_dict("records")]
+            for name, table in tables.items()
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """:meth:`to_dict`, with the sentences of :meth:`summary`, as JSON."""
+        report = self.to_dict() | {"summary": self.summary()}
+        return json.dumps(report, indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def to_markdown(self) -> str:
+        """Summary and tables in Markdown."""
+        return _text.markdown(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return _text.html(self.to_dict())
+
+    def __str__(self) -> str:
+        return _text.text(self.to_dict())
+
+    __repr__ = __str__
+
+
+def audit(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    scores: Any = None,
+    sample_weight: Any = None,
+    positive_label: Any = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 10_000,
+    random_state: Any = 0,
+    intersections: bool = True,
+    min_group_size: int = 30,
+) -> Audit:
+    """Audit the predictions of any model.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels of two classes: numbers, booleans or text.
+    sensitive_features : array-like, Series, dict or DataFrame
+        One column or several; each is audited by itself.
+    scores : array-like of shape (n_samples,), optional
+        Predicted probabilities of the positive class, for calibration and AUC.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sampling weights. They weigh every rate. The intervals are those of an unweighted sample of the effective size:
+        Kish's (Σw)² / Σw², corrected where weights depend on the outcome. Weight 2 is no second person.
+    positive_label : label, optional
+        The positive class, as it is or as text. By default the larger of the two labels.
+    confidence : float, default=0.95
+        Coverage of every interval by itself.
+    n_bootstrap : int, default=10000
+        Draws of all groups' rates behind the intervals of measures that compare more than two rates. Fewer make the
+        lower limits depend on the seed: with 2,000, coverage may be one point off.
+    random_state : int, Generator or None, default=0
+        Seed of these draws.
+    intersections : bool, default=True
+        With several columns, also audit the groups that crossing them all makes.
+    min_group_size : int, default=30
+        Rates that are shares of fewer instances are noted as too uncertain to judge: at 30, an interval may reach 17
+        points to either side. They still count in the measures, whose intervals allow for it.
+
+    Returns
+    -------
+    Audit
+
+    Notes
+    -----
+    Rates have Wilson intervals. A measure is a largest difference, never negative, so the percentile bootstrap would
+    put its interval above a true difference of zero; the intervals here are those of all pairs' signed differences
+    (Newcombe's method), corrected for there being several pairs. In simulations at 0.95 they cover the true value, zero
+    included, in 0.94 to 1.00 of all cases, more than stated when more than two rates differ. They assume that rows are
+    independent draws, so one row per person.
+
+    ``disparate_mistreatment`` is the sum of the gaps in false negative and false positive rate;
+    ``equalized_odds_difference`` is fairlearn's, the larger of them. ``ece`` is never negative, so small groups look
+    worse calibrated than they are.
+
+    Examples
+    --------
+    >>> from parityboost.audit import audit
+    >>> result = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100)
+    >>> result.measures.set_index("measure")[["value", "lower", "upper"]].round(3).head(2)
+                        value  lower  upper
+    measure
+    statistical_parity    0.5  0.429  0.569
+    equal_opportunity     1.0  0.948  1.000
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, such as 0.95, got {confidence!r}")
+    for name, number, least in (("n_bootstrap", n_bootstrap, 100), ("min_group_size", min_group_size, 0)):
+        if not isinstance(number, (int, np.integer)) or number < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {number!r}")
+    y, p, positive = _read_labels(y_true, y_pred, positive_label)
+    frame = sensitive_frame(sensitive_features)
+    for name, values in (("sensitive_features", frame), ("scores", scores), ("sample_weight", sample_weight)):
+        if values is not None and np.ndim(values) > 0 and len(values) != len(y):
+            raise ValueError(f"y_true has {len(y)} values, {name} {len(values)}")
+    weights = read_fit_weights(sample_weight, len(y))  # only their ratios matter
+    s = None if scores is None else _read_scores(scores)
+    if weights is not None and not weights.all():  # a row without weight is no row
+        kept = weights > 0
+        y, p, frame, weights, s = y[kept], p[kept], frame[kept], weights[kept], None if s is None else s[kept]
+
+    data = Data(y, p, weights, s)
+    attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
+    if len(attributes) < frame.shape[1]:
+        raise ValueError(f"sensitive columns must have different names, got {[str(name) for name in frame.columns]}")
+    if intersections and len(attributes) > 1:
+        attributes[" & ".join(attributes)] = frame
+    tables: dict[str, list[pd.DataFrame]] = {"groups": [], "measures": [], "calibration": [], "reliability": []}
+    for attribute, columns in attributes.items():
+        groups = count(data, columns)
+        _check_number_of_groups(attribute, groups.names, crossed=columns.shape[1] > 1)
+        # The same draws for every attribute, so that a column's figures do not depend on which others are audited.
+        normals = np.random.default_rng(random_state).standard_normal((2, n_bootstrap, len(groups.names)))
+        found = {
+            "groups": group_table(groups, confidence, min_group_size),
+            "measures": measure_table(groups, confidence, normals, min_group_size),
+        }
+        if s is not None:
+            found["calibration"], found["reliability"] = calibration_tables(data, groups, confidence)
+        for name, table in found.items():
+            table.insert(0, "attribute", attribute)
+            tables[name].append(table)
+    joined = {name: pd.concat(parts, ignore_index=True) if parts else None for name, parts in tables.items()}
+    settings = {
+        "n": len(y),
+        "positive_label": positive.item() if isinstance(positive, np.generic) else positive,
+        "confidence": float(confidence),
+        "weighted": weights is not None,
+        "n_bootstrap": int(n_bootstrap),
+        "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
+        "min_group_size": int(min_group_size),
+    }
+    return Audit(overall=overall_table(data, confidence), settings=settings, **joined)  # type: ignore[arg-type]
+
+
+def _check_number_of_groups(attribute: str, names: list[str], crossed: bool) -> None:
+    if len(names) < 2:
+        raise ValueError(f"sensitive attribute {attribute!r} has only one group, {names[0]!r}: two are needed")
+    if len(names) > MAX_GROUPS:
+        advice = (
+            "audit fewer columns together, or use intersections=False" if crossed else "bin it, with pandas.cut say"
+        )
+        raise ValueError(f"sensitive attribute {attribute!r} has {len(names)} groups, at most {MAX_GROUPS}: {advice}")
+
+
+def _read_labels(y_true: Any, y_pred: Any, positive_label: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Any]:
+    """Which labels and which predictions are positive, and the positive label."""
+    true, pred = _one_column("y_true", y_true), _one_column("y_pred", y_pred)
+    if len(true) != len(pred):
+        raise ValueError(f"y_true has {len(true)} values, y_pred {len(pred)}")
+    if len(true) == 0:
+        raise ValueError("y_true has no values")
+    if _is_text(true) != _is_text(pred):  # "1" from one file and 1 from another
+        true, pred = _as_numbers(true), _as_numbers(pred)
+    in_true, in_pred = pd.unique(true).tolist(), pd.unique(pred).tolist()
+    if len(in_true) > 2:
+        raise ValueError(f"y_true must have two different labels, got {len(in_true)}: {_shown(in_true)}")
+    if len(in_pred) > 2:
+        raise ValueError(
+            f"y_pred must have two different labels, got {len(in_pred)}: {_shown(in_pred)}; "
+            "predicted probabilities go into scores"
+        )
+    labels = list(dict.fromkeys([*in_true, *in_pred]))
+    if len(labels) > 2:
+        new = [label for label in in_pred if label not in in_true]
+        raise ValueError(f"y_pred holds {_shown(new)}, but the labels in y_true are {_shown(in_true)}")
+    positive = _positive(labels, positive_label)
+    return true == positive, pred == positive, positive
+
+
+def _one_column(name: str, values: Any) -> NDArray[Any]:
+    if isinstance(values, (list, tuple)):
+        values = pd.Series(values)  # NumPy would make text of a missing value beside text
+    if np.ndim(values) > 1 and np.shape(values)[1] != 1:
+        raise ValueError(f"{name} must have one value per row, got shape {np.shape(values)}")
+    column: NDArray[Any] = column_or_1d(values)
+    missing = int(pd.isna(column).sum())
+    if missing:
+        raise ValueError(f"{name} is missing in {missing} of {len(column)} rows")
+    return column
+
+
+def _is_text(values: NDArray[Any]) -> bool:
+    return pd.api.types.infer_dtype(values) == "string"
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Text that reads as numbers, as numbers; else as it is."""
+    try:
+        numbers: NDArray[Any] = np.asarray(pd.to_numeric(values))
+    except (TypeError, ValueError):
+        return values
+    return numbers
+
+
+def _positive(labels: list[Any], positive_label: Any) -> Any:
+    if positive_label is not None:
+        # As text too, for it may come from a command line.
+        for same in (lambda label: label == positive_label, lambda label: str(label) == str(positive_label)):
+            found = [label for label in labels if same(label)]
+            if found:
+                return found[0]
+        if len(labels) == 1:
+            return positive_label  # nobody is positive
+        raise ValueError(f"positive_label={positive_label!r} is not one of the labels {_shown(labels)}")
+    if len(labels) == 2:
+        return max(labels)
+    if labels[0] in (0, -1, 1):
+        return 1
+    raise ValueError(f"all labels are {labels[0]!r}: give positive_label to say which class is the positive one")
+
+
+def _read_scores(scores: Any) -> Floats:
+    values = _one_column("scores", scores)
+    if _is_text(values) or not pd.api.types.is_numeric_dtype(np.asarray(values.tolist()).dtype):
+        raise ValueError(f"scores must be numbers, got {values[0]!r}")
+    probabilities: Floats = values.astype(np.float64)
+    outside = np.flatnonzero(~((probabilities >= 0) & (probabilities <= 1)))
+    if len(outside):
+        raise ValueError(
+            f"scores must be probabilities of the positive class, between 0 and 1, got {probabilities[outside[0]]:g} "
+            f"in row {outside[0]}"
+        )
+    return probabilities
+
+
+def _shown(labels: Iterable[Any]) -> str:
+    shown = [repr(label) for label in labels]
+    return ", ".join(shown[:5]) + (", …" if len(shown) > 5 else "")
