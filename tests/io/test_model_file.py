@@ -204,6 +204,16 @@ def test_columns_of_every_kind_come_back(tmp_path):
     assert functions == expected  # also of columns that are not used
 
 
+@pytest.mark.filterwarnings("ignore:column 'x' has 4 categories")
+def test_a_column_of_text_and_rare_numbers_still_takes_both(tmp_path):
+    X = pd.DataFrame({"x": pd.Series(["a", "b", "a", "b", 1, 2] * 10, dtype=object)})
+    model = AdaBoostClassifier(3, max_bins=2).fit(X, [0, 1, 0, 1, 0, 1] * 10)
+    loaded = around(model, tmp_path)
+    assert loaded._ensemble.binner.columns[0].categories == ("a", "b")
+    alone = [loaded.decision_function(X.iloc[[i]])[0] for i in range(6)]
+    np.testing.assert_array_equal(alone, model.decision_function(X)[:6])
+
+
 def test_arrays_without_names_come_back_without_names(tmp_path):
     X, y, group = make_people(200)
     X = X[["skill", "years", "member"]].to_numpy(dtype=float)
@@ -494,6 +504,9 @@ CHANGES = [
     (("columns", 0, "edges"), list(range(255)), r"columns\[0\].edges: expected a list of 0 to 254 values"),
     (("columns", 0, "categories"), [], r"columns\[0\]: expected either 'edges' or 'categories'"),
     (("columns", 2, "categories"), ["a", "a"], r"columns\[2\].categories\[1\]: expected a value that is not there"),
+    (("columns", 0, "mixed"), True, r"columns\[0\].mixed: expected no such field beside 'edges', got True"),
+    (("columns", 2, "mixed"), 1, r"columns\[2\].mixed: expected true or false, got 1"),
+    (("columns", 2, "mixed"), True, None),
     (("stumps", 3, "split"), 300, r"stumps\[3\].split: expected a whole number from 0 to"),
     (("stumps", 3, "feature"), 8, r"stumps\[3\].feature: expected a whole number from 0 to 7, got 8"),
     (("stumps", 3, "left_vote"), 0, r"stumps\[3\].left_vote: expected -1 or 1, got 0"),
@@ -537,6 +550,14 @@ PER_GROUP_CHANGES = [
 def test_errors_in_thresholds_per_group_say_where(saved_per_group, tmp_path, path, to, message):
     with pytest.raises(ModelFileError, match=message):
         read(changed(saved_per_group, *path, to=to), tmp_path)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_columns_of_one_name_are_refused(saved, tmp_path, named):
+    data = changed(saved, "named_columns", to=named)
+    name = json.loads(data)["columns"][0]["name"]
+    with pytest.raises(ModelFileError, match=rf"columns\[2\].name: expected a name that no other .* got '{name}'"):
+        read(changed(data, "columns", 2, "name", to=name), tmp_path)
 
 
 def test_errors_name_the_file(saved, tmp_path):

@@ -285,6 +285,18 @@ def test_categories_that_are_all_of_another_kind_are_refused_and_new_ones_are_no
     assert encoded(mixed, [1, 5]).tolist() == [1, 3]
 
 
+@pytest.mark.filterwarnings("ignore:column 'x' has 4 categories")
+def test_categories_that_were_too_rare_to_be_kept_still_say_which_kinds_a_column_held():
+    words = fit_categories(pd.Series(["a", "a", "b", "b", 1, 2.5], dtype=object), max_bins=2)
+    assert words.categories == ("a", "b")
+    for values in ([1], [7.0], pd.Categorical([1, 3]), pd.Series([1, "c"], dtype=object)):
+        assert (encoded(words, values) == words.other).all()
+    assert encoded(words, ["b"]).tolist() == [2]
+    numbers = fit_categories(pd.Series([1, 1, 2, 2, "a", "b"], dtype=object), max_bins=2)
+    assert numbers.categories == (1, 2)
+    assert (encoded(numbers, ["a", "c"]) == numbers.other).all()
+
+
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=300))
 def test_missing_values_and_signed_zeros_do_not_disturb_the_bins_of_many_values(values):
     values = np.array([*values, -0.0, 0.0, np.nan])

@@ -94,8 +94,8 @@ def _describe_column(column: Column, used: bool) -> dict[str, Any]:
     if isinstance(column, CategoricalColumn):
         where = f"column {column.name!r}"
         categories = [encode_value(value, where) for value in column.categories]
-        old = {"others_are_missing": True} if column.others_are_missing else {}
-        return {"name": column.name, "categories": categories, **old}
+        flags = {flag: True for flag in ("mixed", "others_are_missing") if getattr(column, flag)}
+        return {"name": column.name, "categories": categories, **flags}
     edges = None if not column.n_bins else column.edges.tolist() if used else []  # null: it held nothing
     return {"name": column.name, "edges": edges}
 

@@ -25,6 +25,8 @@ from .layout import CLASSES, FORMAT, MAX_ALPHA, MAX_PAIRS, MAX_THRESHOLD, MAX_WA
 from .model_file import MAX_COLUMNS, MAX_GROUPS, MAX_LIST, MAX_STUMPS
 from .strict_json import ModelFileError, Node
 
+COLUMN_FLAGS = ("others_are_missing", "mixed")  # of categories; version 1 has the second only
+
 
 def rebuild(root: Node) -> Any:
     """The model that a document describes."""
@@ -47,14 +49,13 @@ def rebuild(root: Node) -> Any:
         setattr(model, key, decode_value(node))
 
     by_old_rule = fields["version"].value == 1
-    columns = tuple(_read_column(node, by_old_rule) for node in fields["columns"].items(MAX_COLUMNS, 1))
+    taken: set[str] = set()
+    columns = tuple(_read_column(node, taken, by_old_rule) for node in fields["columns"].items(MAX_COLUMNS, 1))
     stump_nodes = fields["stumps"].items(MAX_STUMPS, 1)
     stumps, alphas = zip(*(_read_stump(node, columns) for node in stump_nodes), strict=True)
     model._ensemble = StumpEnsemble(Binner(columns), list(stumps), np.array(alphas))
     model.n_features_in_ = len(columns)
     if fields["named_columns"].flag():
-        if len({column.name for column in columns}) < len(columns):
-            fields["columns"].fail("different names")
         model.feature_names_in_ = object_array([column.name for column in columns])
     model.n_estimators_ = len(stumps)
     model.theta_ = fields["theta"].integer(1, len(stumps))
@@ -114,15 +115,21 @@ def _read_parameter(node: Node) -> Any:
     return decode_value(node)
 
 
-def _read_column(node: Node, by_old_rule: bool) -> Column:
-    fields = node.fields(["name"], optional=["edges", "categories", *([] if by_old_rule else ["others_are_missing"])])
+def _read_column(node: Node, taken: set[str], by_old_rule: bool) -> Column:
+    fields = node.fields(["name"], optional=["edges", "categories", *COLUMN_FLAGS[by_old_rule:]])
     name = fields["name"].text()
-    if ("edges" in fields) == ("categories" in fields) or {"edges", "others_are_missing"} <= fields.keys():
+    if name in taken:
+        fields["name"].fail("a name that no other column has")
+    taken.add(name)
+    if ("edges" in fields) == ("categories" in fields):
         node.fail("either 'edges' or 'categories'")
+    flags = {flag: fields[flag].flag() for flag in COLUMN_FLAGS if flag in fields}
     if "categories" in fields:
-        old = by_old_rule or ("others_are_missing" in fields and fields["others_are_missing"].flag())
+        flags["others_are_missing"] = old = by_old_rule or flags.get("others_are_missing", False)
         categories = decode_distinct(fields["categories"], MAX_BINS if old else MAX_CATEGORIES)
-        return CategoricalColumn(name, tuple(categories), old)
+        return CategoricalColumn(name, tuple(categories), **flags)
+    for flag in flags:
+        fields[flag].fail("no such field beside 'edges'")
     if fields["edges"].value is None:
         return NumericColumn(name, np.empty(0), 0)
     edges = fields["edges"].numbers(MAX_BINS - 1)

@@ -84,6 +84,7 @@ class CategoricalColumn:
 
     name: str
     categories: tuple[Any, ...]
+    mixed: bool = False  # held text and numbers, though the categories that were kept may all be of one kind
     others_are_missing: bool = False
     categorical = True
 
@@ -109,6 +110,7 @@ class CategoricalColumn:
             order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: sort_key(values[i]))
         except TypeError as error:
             raise TypeError(f"column {source.name!r} has categories that cannot be sorted: {error}") from None
+        mixed = len({isinstance(values[i], str) for i in order}) > 1
         most = min(max_bins, MAX_CATEGORIES)
         if len(order) > most:
             mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
@@ -120,11 +122,11 @@ class CategoricalColumn:
                 stacklevel=2,
             )
             order = [i for i in order if i in kept]
-        return cls(source.name, tuple(plain(values[i]) for i in order))
+        return cls(source.name, tuple(plain(values[i]) for i in order), mixed)
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from; nothing but missing values is of any kind."""
-        if not self.categories:
+        if not self.categories or self.mixed:
             return
         kinds = {isinstance(category, str) for category in self.categories}
         if isinstance(source, NumberSource):
