@@ -88,7 +88,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         Largest number of bins of a numeric column; exact if it has no more distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns to split by category: those of dtype category or string, or object that hold text; or a list of names,
-        positions or booleans.
+        positions or booleans. For the native stump only.
     validation_fraction : float or None, default=0.33
         Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
         the training data itself. Not used when ``fit`` is given a validation set.

@@ -11,10 +11,11 @@ from .._model.pairs import Pair
 from .._model.tree_ensemble import TreeEnsemble
 from .._model.trees import Split, Tree
 from .._table.binning import Binner
+from .layout import MAX_ALPHA
 from .model_file import MAX_STUMPS
 from .strict_json import Node
 
-MAX_ALPHA, MAX_WEIGHT = 1e3, 1e300
+MAX_WEIGHT = 1e300
 LEAVES = 4
 
 

@@ -13,7 +13,7 @@ from .._arrays import Floats, Positions
 from .._engine.codes import MISSING
 from .._table.binning import CategoricalColumn, Column
 from .pairs import Pair
-from .shapes import intervals, number_values
+from .shapes import OTHER, intervals, number_values
 
 MOST_NAMED = 3  # categories of a group that has to be named in a few words
 
@@ -32,18 +32,23 @@ class PairAxis:
         Where a number's score changes; a value equal to a threshold is on its left. Empty for categories.
     categories : tuple of tuples
         The groups of categories that share a score. Empty for numbers.
+    other : int
+        Which of the groups the categories are in that were rare or unseen in training; after the last one, if they
+        count as missing.
     """
 
     feature: str
     kind: str
     thresholds: tuple[float, ...]
     categories: tuple[tuple[Any, ...], ...]
+    other: int = 0
 
     @property
     def labels(self) -> list[str]:
         """A name for each interval or group of categories, and for missing values."""
         if self.kind == "categorical":
-            return [*(_group_label(group) for group in self.categories), "missing or unseen"]
+            groups = enumerate(self.categories)
+            return [*(_group_label(group, k == self.other) for k, group in groups), "missing"]
         return [*intervals(self.thresholds), "missing"]
 
     def positions(self, values: Any) -> Positions:
@@ -51,10 +56,12 @@ class PairAxis:
         column = pd.Series(values)
         if self.kind == "categorical":
             known = {value: k for k, group in enumerate(self.categories) for value in group}
-            return np.array([known.get(value, len(self.categories)) for value in column], dtype=np.intp)
+            missing = len(self.categories)
+            groups = [missing if pd.isna(value) else known.get(value, self.other) for value in column]
+            return np.array(groups, dtype=np.intp)
         numbers = number_values(column, self.feature)
-        found = np.searchsorted(self.thresholds, numbers)
-        return np.where(np.isnan(numbers), len(self.thresholds) + 1, found)
+        steps = np.searchsorted(self.thresholds, numbers)
+        return np.where(np.isnan(numbers), len(self.thresholds) + 1, steps)
 
 
 @dataclass(frozen=True)
@@ -137,13 +144,21 @@ def _read_axis(column: Column, cell_of: NDArray[np.uint8]) -> tuple[PairAxis, li
         groups: dict[int, list[Any]] = {}
         for category, cell in zip(column.categories, cells.tolist(), strict=True):
             groups.setdefault(cell, []).append(category)
-        return PairAxis(column.name, "categorical", (), tuple(map(tuple, groups.values()))), [*groups, missing]
+        other = int(cell_of[column.other])
+        if other != missing:
+            groups.setdefault(other, [])
+        cells_there = [*groups, missing]
+        axis = PairAxis(column.name, "categorical", (), tuple(map(tuple, groups.values())), cells_there.index(other))
+        return axis, cells_there
     changes = np.flatnonzero(cells[1:] != cells[:-1])
     found = [*cells[np.append(changes, len(cells) - 1)].tolist(), missing]
     return PairAxis(column.name, "numeric", tuple(column.edges[changes].tolist()), ()), found
 
 
-def _group_label(categories: tuple[Any, ...]) -> str:
+def _group_label(categories: tuple[Any, ...], with_other: bool) -> str:
+    """The categories of a group, or some of them; the last word is for those that were rare or unseen in training."""
+    if with_other:
+        return f"{', '.join(map(str, categories))}, other" if 0 < len(categories) <= 2 else OTHER
     if len(categories) <= MOST_NAMED:
         return ", ".join(map(str, categories))
-    return f"{', '.join(map(str, categories[: MOST_NAMED - 1]))} and {len(categories) - MOST_NAMED + 1} others"
+    return f"{', '.join(map(str, categories[: MOST_NAMED - 1]))} and {len(categories) - MOST_NAMED + 1} more"

@@ -105,6 +105,7 @@ class StumpSearch:
             bundles.binner.n_bins,
             self._categorical,
             train.has_missing,
+            train.has_other,
             splitting.ERROR if criterion == "error" else splitting.GINI,
             np.zeros(len(bundles.bundle_of), dtype=np.int8) if orders is None else orders,
         )
