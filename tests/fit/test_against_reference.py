@@ -12,7 +12,7 @@ from parityboost.notions import get_notion
 from problems import SYMMETRIC, TWIN_OPTIONS, draw_rows, frame_of, group_labels, problems
 
 
-def fit_both(problem, options, merge, max_categories=254):
+def fit_both(problem, options, merge, max_categories=254, rules=None, **constraints):
     """The twin and the model, and the model's learner; None for both models if the first learner is at chance."""
     kinds, (columns, y, group, weights), validation = problem
     if validation is None:
@@ -27,10 +27,11 @@ def fit_both(problem, options, merge, max_categories=254):
         sample_weight=weights,
         validation=validation,
         max_categories=max_categories,
+        rules=rules,
         **(options | {"notion": name}),
     )
 
-    model = AdaFairClassifier(validation_fraction=None, max_bins=max_categories, **options)
+    model = AdaFairClassifier(validation_fraction=None, max_bins=max_categories, **options, **constraints)
     fit_args = {"sensitive_features": group_labels(group), "sample_weight": weights}
     if validation is not None:
         columns_v, y_v, group_v, weights_v = validation
