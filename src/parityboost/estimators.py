@@ -446,7 +446,7 @@ class AdaFairClassifier(PredictionMixin, ControlMixin, StorageMixin, ClassifierM
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = read_table(X)
-        validate_data(self, X, skip_check_array=True, reset=reset)  # names and number of columns
+        validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
 
     def _forget(self) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats
 from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
 from .._table.binning import Binner
+from .._table.frames import to_pandas
 from .._table.inputs import read_groups
 from .._table.sources import column_names, column_position, read_sources
 from .grid import on_fine_grid
@@ -115,6 +116,7 @@ def sensitive_positions(X: Any, sensitive_features: Any, names: Any) -> tuple[in
     if names is not None:
         wanted = list(names) if isinstance(names, (list, tuple)) else [names]
         return tuple(column_position(X, name, "sensitive_feature") for name in wanted)
+    sensitive_features = to_pandas(sensitive_features)
     if isinstance(sensitive_features, pd.Series):
         sensitive_features = sensitive_features.to_frame()
     if not isinstance(sensitive_features, pd.DataFrame) or not isinstance(X, pd.DataFrame):

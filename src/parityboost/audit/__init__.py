@@ -17,6 +17,7 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats
 from .._io.json_values import to_plain
+from .._table.frames import to_pandas
 from .._table.inputs import sensitive_frame
 from .._table.weights import read_fit_weights
 from . import _text
@@ -297,6 +298,7 @@ def _read_labels(y_true: Any, y_pred: Any, positive_label: Any) -> tuple[NDArray
 
 
 def _one_column(name: str, values: Any) -> NDArray[Any]:
+    values = to_pandas(values)
     if isinstance(values, (list, tuple)):
         values = pd.Series(values)  # NumPy would make text of a missing value beside text
     if np.ndim(values) > 1 and np.shape(values)[1] != 1:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .. import explain
+from .._table.frames import to_pandas
 from .._table.inputs import group_name, read_groups
 from .._table.sources import NumberSource, Source, read_sources
 from ..estimators import AdaFairClassifier
@@ -213,6 +214,7 @@ def waterfall(
     >>> bool(abs(sum(bar.get_width() for bar in ax.patches) - model.decision_function(X[2:3])[0]) < 1e-12)
     True
     """
+    row = to_pandas(row)
     if isinstance(row, pd.Series):
         row = row.to_frame().T
     parts = explain.contributions(model, row)
@@ -360,7 +362,7 @@ def gap_decomposition(
         gaps = explain.gap_decomposition(models, X, sensitive_features, groups=groups, sample_weight=sample_weight)
         pair = gaps.columns[0]
         if gaps.shape[1] > 1:  # all are compared with the same group: say so once
-            first = group_name(read_groups(sensitive_features, len(X))[1][0])
+            first = group_name(read_groups(sensitive_features, len(to_pandas(X)))[1][0])
             pair = f"group − {first}"
             gaps.columns = gaps.columns.str.removesuffix(f" − {first}")
     parts = gaps.drop(index=explain.TOTAL)

@@ -15,6 +15,7 @@ from .. import explain
 from .._io.json_values import to_plain
 from .._model.ensemble import StumpEnsemble
 from .._stats.intervals import Interval
+from .._table.frames import to_pandas
 from .._table.inputs import group_name, group_names, read_groups, sensitive_columns, sensitive_frame
 from .._table.sources import column_names
 from .._table.weights import read_weights
@@ -87,6 +88,7 @@ def build(
     explain.check_model(model)
     if baseline is not None and train is not None:
         raise ValueError("give baseline or train, not both: train is there to fit a baseline from")
+    X, y = to_pandas(X), to_pandas(y)
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = read_groups(frame, len(table))
