@@ -97,26 +97,39 @@ LAYERS = [
 ]
 
 
-def imported_parts(source, package):
-    """The parts of parityboost that some source imports, anywhere in it; ``package`` are the names of its folders."""
+SOURCE = ROOT / "src" / "parityboost"
+PATHS = sorted(SOURCE.rglob("*.py"))
+
+
+def module_of(path):
+    """The names of its folders and its own: ``["parityboost", "_fit", "loop"]``; a package is named by its folder."""
+    parts = ["parityboost", *path.relative_to(SOURCE).with_suffix("").parts]
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(source, package):
+    """What some source imports, anywhere in it: the names of each; ``package`` are the names of its folders."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
+            yield from (alias.name.split(".") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) + 1 - node.level] if node.level else []
             base = [*base, *(node.module.split(".") if node.module else [])]
-            names = [[*base, alias.name] for alias in node.names]
-        else:
-            continue
-        yield from (name[1] for name in names if name[0] == "parityboost" and len(name) > 1)
+            yield from ([*base, alias.name] for alias in node.names)
+
+
+def imported_parts(source, package):
+    """The parts of parityboost among them."""
+    return (name[1] for name in imports(source, package) if name[0] == "parityboost" and len(name) > 1)
 
 
 @pytest.mark.parametrize(
     ("line", "package", "parts"),
     [
-        ("from . import _rates, _inputs", ["parityboost"], ["_rates", "_inputs"]),
-        ("from ._rates import spread, accuracy", ["parityboost"], ["_rates", "_rates"]),
-        ("from .. import _inputs as given", ["parityboost", "baselines"], ["_inputs"]),
+        ("from . import notions, metrics", ["parityboost"], ["notions", "metrics"]),
+        ("from ._stats.rates import spread, accuracy", ["parityboost"], ["_stats", "_stats"]),
+        ("from ._stats.rates import (\n    spread,\n    accuracy,\n)", ["parityboost"], ["_stats", "_stats"]),
+        ("from .. import notions as given", ["parityboost", "baselines"], ["notions"]),
         ("from ..datasets._table import read_table", ["parityboost", "_cli"], ["datasets"]),
         ("from . import _models", ["parityboost", "_cli"], ["_cli"]),
         ("import parityboost.explain, numpy", ["parityboost"], ["explain"]),
@@ -129,21 +142,82 @@ def test_every_way_to_import_is_seen(line, package, parts):
     assert list(imported_parts(line, package)) == parts
 
 
-def test_imports_point_one_way():
+def package_of(path):
+    return ["parityboost", *path.relative_to(SOURCE).parts[:-1]]
+
+
+def against_the_direction(part, source, package):
+    """What a part imports though it stands beside or below it."""
     rank = {name: i for i, layer in enumerate(LAYERS) for name in layer}
-    source = ROOT / "src" / "parityboost"
-    seen = 0
-    for path in source.rglob("*.py"):
-        inside = path.relative_to(source)
-        part = inside.parts[0].removesuffix(".py")
-        if part == "__init__":
-            continue
-        assert part in rank, f"{part} has no layer"
-        for target in imported_parts(path.read_text(encoding="utf8"), ["parityboost", *inside.parts[:-1]]):
-            if target in rank:  # else a name of the package itself, such as __version__
-                seen += target != part
-                assert target == part or rank[target] < rank[part], f"{inside} imports {target}"
-    assert seen > 200
+    assert part in rank, f"{part} has no layer"
+    found = {target for target in imported_parts(source, package) if target in rank and target != part}
+    return sorted(target for target in found if rank[target] >= rank[part])
+
+
+def test_imports_point_one_way():
+    for path in PATHS:
+        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if part != "__init__":
+            assert against_the_direction(part, path.read_text(encoding="utf8"), package_of(path)) == [], path
+
+
+def test_an_import_against_the_direction_is_seen():
+    assert against_the_direction("_fit", "def f():\n    from .._io import onnx", ["parityboost", "_fit"]) == ["_io"]
+    assert against_the_direction("_stats", "import parityboost._engine.threads", ["parityboost", "_stats"]) == [
+        "_engine"
+    ]
+    assert against_the_direction("_io", "from .._fit import loop", ["parityboost", "_io"]) == []
+
+
+def modules_imported(modules):
+    """Which of these modules each imports, anywhere in it; ``modules`` maps names to (source, package)."""
+    found = {}
+    for name, (source, package) in modules.items():
+        targets = set()
+        for target in map(tuple, imports(source, package)):
+            targets |= {target} & modules.keys() or {target[:-1]} & modules.keys()
+        found[name] = targets - {name, ("parityboost",)}
+    return found
+
+
+def find_cycle(graph):
+    """Some modules that import each other in a circle, or None."""
+    done, path = set(), []
+
+    def visit(node):
+        if node in path:
+            return [*path[path.index(node) :], node]
+        if node in done:
+            return None
+        path.append(node)
+        found = next(filter(None, map(visit, sorted(graph[node]))), None)
+        path.pop()
+        done.add(node)
+        return found
+
+    return next(filter(None, map(visit, sorted(graph))), None)
+
+
+def test_no_modules_import_each_other():
+    modules = {tuple(module_of(path)): (path.read_text(encoding="utf8"), package_of(path)) for path in PATHS}
+    graph = modules_imported(modules)
+    assert sum(map(len, graph.values())) > 300
+    assert find_cycle(graph) is None
+    circle = {("p", "a"): ("from . import b", ["p"]), ("p", "b"): ("def f():\n    from .a import g", ["p"])}
+    assert find_cycle(modules_imported(circle)) == [("p", "a"), ("p", "b"), ("p", "a")]
+
+
+def test_no_module_takes_a_private_name_from_another():
+    modules = {tuple(module_of(path)) for path in PATHS}
+    for path in PATHS:
+        for target in imports(path.read_text(encoding="utf8"), package_of(path)):
+            private = target[0] == "parityboost" and target[-1].startswith("_") and not target[-1].startswith("__")
+            assert not private or tuple(target) in modules, f"{path.relative_to(SOURCE)} imports {'.'.join(target)}"
+
+
+def test_modules_are_short():
+    long = {str(path.relative_to(SOURCE)): n for path in PATHS if (n := len(path.read_text("utf8").splitlines())) > 400}
+    assert long == {}
 
 
 @pytest.mark.parametrize("name", ["parityboost", *(name for name in MODULES if "datasets" not in name)])

@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
-from warnings import warn
+from typing import Any, ClassVar
 
-import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from ._arrays import Floats
-from ._choice.frontier import SelectionData
 from ._choice.settings import Settings
 from ._engine.codes import MAX_BINS
 from ._engine.threads import MAX_THREADS, Team
-from ._fit.progress import Progress
+from ._fit.training import TrainingMixin
 from ._io.portable import StorageMixin
 from ._model.control import ControlMixin
 from ._model.grid import on_fine_grid
-from ._model.groups import GroupSource, sensitive_positions
 from ._model.prediction import PredictionMixin
-from ._model.warning import FitWarning
-from ._table.inputs import (
-    cells,
-    check_groups,
-    check_lengths,
-    group_name,
-    group_names,
-    read_groups,
-    read_table,
-    read_target,
-    sensitive_columns,
-    shown,
-    take_rows,
-)
 from ._table.sources import column_names
-from ._table.weights import read_class_weight, read_fit_weights, rows_per_weight
+from ._table.weights import rows_per_weight
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
-
-if TYPE_CHECKING:
-    from ._fit.loop import Boosted
-    from ._fit.preparation import CodedTables, Part, Split
-    from ._fit.samples import Sample
-
 
 # A threshold for each of more groups would be chosen on a handful of rows, and take long.
 MAX_GROUP_THRESHOLDS = 100
@@ -55,7 +28,7 @@ MAX_GROUP_THRESHOLDS = 100
 __all__ = ["AdaFairClassifier"]
 
 
-class AdaFairClassifier(PredictionMixin, ControlMixin, StorageMixin, ClassifierMixin, BaseEstimator):
+class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMixin, ClassifierMixin, BaseEstimator):
     """AdaFair: boosting whose mistakes on the group that is worse off weigh more.
 
     In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that
@@ -323,108 +296,6 @@ class AdaFairClassifier(PredictionMixin, ControlMixin, StorageMixin, ClassifierM
         self._speak(boosted, settings, unit, columns)
         return self
 
-    def _split(self, X: Any, rows: Part, validation: Any, rng: np.random.RandomState) -> Split:
-        """Which rows to train on, and which to choose θ on: those given, some of the training rows, or all of these."""
-        from ._fit.preparation import Split, hold_out  # numba is needed only now
-
-        if validation is None:
-            return hold_out(X, rows, self.validation_fraction, rng)
-        X_selection, positions, cell, weights = self._read_validation(validation)
-        return Split(X, rows, X_selection, self._counted_rows(positions, cell, weights))
-
-    def _counted_rows(self, positions: NDArray[Any], cell: NDArray[Any], weights: Floats | None) -> Part:
-        from ._fit.preparation import Part
-        from ._fit.samples import to_masses
-
-        return Part(positions, cell, to_masses(weights))
-
-    def _check_samples(self, train: Sample, selection: Sample, notion: FairnessNotion) -> None:
-        labels = [shown(label) for label in self.classes_]
-        check_groups(train.totals, self.groups_, labels, notion, "training data")
-        if selection is not train:
-            check_groups(selection.totals, self.groups_, labels, notion, "validation data")
-
-    def _find_group_source(self, X: Any, rows: Part, split: Split, sensitive_features: Any) -> GroupSource:
-        """Where prediction will find the group of a row."""
-        n_groups = len(self.groups_)
-        columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
-        shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
-        source = GroupSource(self.groups_, shares / shares.sum(), columns)
-        if split.selection is not None:
-            source = source.agreeing_with(split.X_selection, split.selection.positions, split.selection.cell % n_groups)
-        return source
-
-    def _learner(self, rows: Part, split: Split, train: Sample, selection: Sample, rng: np.random.RandomState) -> Any:
-        """The weak learner: the native one on columns turned into codes, or any classifier on tables as they are."""
-        from ._fit.learners.estimator import EstimatorLearner
-        from ._fit.loop import starting_factors
-        from ._fit.preparation import code_tables
-
-        start = starting_factors(train.totals, read_class_weight(self.class_weight, self.classes_))
-        if self.estimator is not None:
-            if not has_fit_parameter(self.estimator, "sample_weight"):
-                raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
-            return EstimatorLearner(
-                self.estimator, self.classes_, split.X, train, split.X_selection, selection, start, rng
-            )
-        coded = code_tables(split, train, selection, self.max_bins, self.categorical_features)
-        if self._group_source is not None:
-            group = rows.cell % len(self.groups_)
-            self._group_source = self._group_source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
-        return self._stump_learner(coded, start, rng)
-
-    def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> Any:
-        """The native weak learner; SMOTEBoost has one of its own."""
-        from ._fit.learners.stump import StumpLearner
-
-        return StumpLearner(coded.bundles, coded.train, coded.selection, start, self.criterion)
-
-    def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
-        from ._fit import loop
-
-        progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
-        boosted = loop.boost(learner, settings, progress, unit)
-        if progress is not None:
-            progress.close(boosted.choice.theta, boosted.stopped)
-        return boosted
-
-    def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str] | None) -> None:
-        """What remains of training."""
-        from ._fit.history import history
-
-        self._fitted = settings
-        self._ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-        self.theta_ = boosted.choice.theta
-        thresholds = boosted.choice.thresholds
-        self.threshold_ = thresholds[self.theta_ - 1] if thresholds.ndim > 1 else float(thresholds[self.theta_ - 1])
-        if self._group_source is not None:
-            self._group_thresholds = thresholds
-        if settings.choose_theta:
-            selection, n_cells = learner.selection, 2 * len(self.groups_)
-            cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), selection.sizes)
-            margins = learner.selection_margins(self._ensemble)
-            self._selection = SelectionData(cell, selection.sample_weight, len(self.groups_), margins)
-        self.n_estimators_ = len(boosted.rounds)
-        self.history_ = history(
-            boosted,
-            settings,
-            group_names(self.groups_),
-            [shown(label) for label in self.classes_],
-            columns,
-            learner.selection is not learner.train,
-        )
-
-    def _speak(self, boosted: Boosted, settings: Settings, unit: float, columns: list[str] | None) -> None:
-        """Warn of a model that may be of no use, and keep the words."""
-        from ._fit.advice import Fitted
-
-        self.warnings_: list[str] = []
-        if self._selection is not None:
-            names, labels = group_names(self.groups_), [shown(label) for label in self.classes_]
-            self.warnings_ = Fitted(boosted, settings, self._selection, unit, names, labels, columns).messages()
-        for message in self.warnings_:
-            warn(message, FitWarning, stacklevel=4)
-
     def _settings(self) -> Settings:
         return Settings(
             notion=get_notion(self.notion),
@@ -444,86 +315,12 @@ class AdaFairClassifier(PredictionMixin, ControlMixin, StorageMixin, ClassifierM
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_ensemble")
 
-    def _read_table(self, X: Any, reset: bool) -> Any:
-        table = read_table(X)
-        validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
-        return table
-
     def _forget(self) -> None:
         """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
         for name in [name for name in vars(self) if name.endswith("_") or name == "_ensemble"]:
             delattr(self, name)
         self._selection = self._frontier = self._group_source = self._group_thresholds = None
         self._sensitive_feature = self.sensitive_feature
-
-    def _read_rows(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-    ) -> tuple[NDArray[np.int32], NDArray[Any], Floats | None]:
-        """The rows of X that count, and of each its cell and weight; sets ``classes_`` and ``groups_``.
-
-        A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
-        """
-        rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
-        try:
-            codes, self.classes_ = read_target(y, len(rows))
-            group, self.groups_ = self._read_groups(X, rows, sensitive_features)
-        except ValueError as error:
-            if len(rows) == len(X):
-                raise
-            raise ValueError(f"of the {len(rows)} rows of positive sample_weight: {error}") from None
-        return rows, cells(codes, group, len(self.groups_)), weights
-
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
-        """X, and the rows of it that count with the cell and weight of each."""
-        if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
-            raise ValueError(
-                "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
-                f"got {type(validation).__name__}"
-                + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
-            )
-        X, y, sensitive, sample_weight = (*validation, None, None)[:4]
-        X = self._read_table(X, reset=False)
-        rows, y, sensitive, weights = self._weighted_rows(X, y, sensitive, sample_weight)
-        codes, _ = read_target(y, len(rows), self.classes_)
-        group, _ = self._read_groups(X, rows, sensitive, self.groups_)
-        return X, rows, cells(codes, group, len(self.groups_)), weights
-
-    def _weighted_rows(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-    ) -> tuple[NDArray[np.int32], Any, Any, Floats | None]:
-        """The rows of positive weight, and y, the groups and the weights of these."""
-        weights = read_fit_weights(sample_weight, len(X))
-        rows = np.arange(len(X), dtype=np.int32)
-        if weights is None or weights.all():
-            return rows, y, sensitive_features, weights
-        rows = rows[weights > 0]
-        check_lengths(len(X), y=y, sensitive_features=sensitive_features)
-        return rows, take_rows(y, rows), take_rows(sensitive_features, rows), weights[rows]
-
-    def _read_groups(
-        self, X: Any, rows: NDArray[np.int32], sensitive_features: Any, groups: NDArray[Any] | None = None
-    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """The group of each row, and the groups; ``sensitive_features`` belongs to these rows."""
-        if sensitive_features is not None and self._sensitive_feature is not None:
-            raise ValueError(
-                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
-                f"{self._sensitive_feature!r} in the constructor; use one of them"
-            )
-        if sensitive_features is None and self._sensitive_feature is not None:
-            sensitive_features = sensitive_columns(X, self._sensitive_feature)
-            if len(rows) < len(X):
-                sensitive_features = take_rows(sensitive_features, rows)
-        if sensitive_features is None:
-            if not self._needs_groups:
-                return np.zeros(len(rows), dtype=np.intp), np.array(["all"], dtype=object)
-            raise ValueError(
-                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
-                "column of X with the parameter sensitive_feature"
-            )
-        codes, found = read_groups(sensitive_features, len(rows), groups)
-        if len(found) < 2 and self._needs_groups:
-            raise ValueError(f"only one group in the sensitive attribute, {group_name(found[0])!r}: two are needed")
-        return codes, found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

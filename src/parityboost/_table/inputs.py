@@ -195,10 +195,10 @@ def _object_array(values: list[Any]) -> NDArray[Any]:
 def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
     """The sensitive columns as a frame, with the names that messages use."""
     if isinstance(sensitive_features, str):
-        name = short(sensitive_features)
+        given = short(sensitive_features)
         raise ValueError(
-            f"sensitive_features takes the group of each row, not the name of a column, got {name}: pass X[{name}], or "
-            f"name the column of X with the parameter sensitive_feature={name} (without an s at its end)"
+            f"sensitive_features takes the group of each row, not the name of a column, got {given}: pass X[{given}], "
+            f"or name the column of X with the parameter sensitive_feature={given} (without an s at its end)"
         )
     sensitive_features = to_pandas(sensitive_features)
     if isinstance(sensitive_features, pd.DataFrame):

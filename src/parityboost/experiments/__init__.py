@@ -3,8 +3,9 @@
 from ._claim_list import FIRST_CLAIMS
 from ._claims import Check, Claim, compare, judge
 from ._claims_added import ADDED_CLAIMS
-from ._plan import C_VALUES, FIGURES, RECIPES, Figure, Run, plan
+from ._plan import C_VALUES, FIGURES, Figure, plan
 from ._rows import NotMeasuredError, Results
+from ._run import RECIPES, Run
 from ._runner import perform
 from ._settings import SETTINGS, Setting
 from ._store import Store

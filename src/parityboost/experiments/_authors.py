@@ -18,7 +18,7 @@ from .._stats.rates import NEGATIVE, false_negative_rate
 from ..estimators import AdaFairClassifier
 from ..explain import selection_part
 from ..notions import DisparateMistreatment, FairnessNotion
-from ._plan import RULES
+from ._run import RULES
 
 if TYPE_CHECKING:
     from .._choice.settings import Settings

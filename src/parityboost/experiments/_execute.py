@@ -21,7 +21,8 @@ from ..datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
 from ..explain import choices_over_c, selection_part
 from ..notions import get_notion
 from ._authors import AuthorsClassifier, GuardedMistreatment, choose_theta, objective_for_theta
-from ._plan import C_VALUES, PROTOCOLS, RECIPES, Run
+from ._plan import C_VALUES
+from ._run import PROTOCOLS, RECIPES, Run
 
 TABLE_1: dict[str, Callable[..., Bunch]] = {
     "adult": load_adult,

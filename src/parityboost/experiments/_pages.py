@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ._claims import DIFFERS, HOLDS, NOT_MEASURED, SAME_DIRECTION, VERDICTS
-from ._plan import Figure, Run
+from ._plan import Figure
 from ._rows import DATASET_NAMES, MEASURE_NAMES, measures_of
+from ._run import Run
 from ._scope import Scope
 from ._settings import SETTINGS
 from ._words import ABOUT_PARTS, AGREEMENT, INTRODUCTION, RULES_OF_VERDICTS, WHAT_TO_SEE

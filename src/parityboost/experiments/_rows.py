@@ -12,7 +12,8 @@ from .._arrays import Floats
 from .._stats import rates as _rates
 from ..baselines.registry import DM, EO, SP
 from ..notions import get_notion
-from ._plan import C_VALUES, Figure, Run
+from ._plan import C_VALUES, Figure
+from ._run import Run
 from ._settings import SETTINGS, Setting
 from ._store import Store
 

@@ -16,7 +16,7 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any
 
 from ._execute import execute
-from ._plan import Run
+from ._run import Run
 from ._store import Store
 
 PACKAGES = ("parityboost", "numpy", "scipy", "scikit-learn", "pandas", "numba")

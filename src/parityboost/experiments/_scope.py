@@ -8,7 +8,8 @@ from pathlib import Path
 
 from .._io.atomic import write_atomically
 from ..baselines.registry import DATASETS
-from ._plan import FIGURES, Figure, Run, plan
+from ._plan import FIGURES, Figure, plan
+from ._run import Run
 from ._settings import SETTINGS
 from ._store import Store
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..baselines.registry import DM, get_method
-from ._plan import CUMULATIVE, Run
+from ._run import CUMULATIVE, Run
 
 SettingRule = Callable[[str, str, str, str], str]  # method, dataset, notion and protocol to the name of a recipe
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._io.atomic import write_atomically
-from ._plan import Run
+from ._run import Run
 
 FORMAT = 1
 

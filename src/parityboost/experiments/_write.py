@@ -15,8 +15,9 @@ from ._claims_added import ADDED_CLAIMS
 from ._draw import render
 from ._execute import TABLE_1
 from ._pages import claims_page, figure_page, index_page, markdown
-from ._plan import Figure, Run
+from ._plan import Figure
 from ._rows import NotMeasuredError, Results, tabulate
+from ._run import Run
 from ._scope import Scope
 from ._settings import SETTINGS
 from ._store import Store

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from .. import explain
+from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
 from .._table.frames import to_pandas
 from .._table.inputs import group_name, read_groups
-from .._table.sources import NumberSource, Source, read_sources
+from .._table.sources import NumberSource, Source
 from ..estimators import AdaFairClassifier
 from . import _style
 
@@ -55,21 +56,12 @@ def shape_function(
     [2.5]
     """
     function = explain.shape_function(model, feature)
-    source = None if X is None else _source(model, function.feature, X)
+    source = None if X is None else feature_source(model, function.feature, X)
     ax = _categories(function, source, top, ax) if function.kind == "categorical" else _steps(function, source, ax)
     # A chart of rows has less room for a title, right of the names of the rows.
     width = ROWS_TITLE if function.kind == "categorical" else 72
     _style.title(ax, f"{_style.cut(function.feature, width)}: what it adds to the score", width)
     return ax
-
-
-def _source(model: AdaFairClassifier, feature: str, X: Any) -> Source:
-    """The feature's column of X, if X is as in training."""
-    columns, sources = model._ensemble.binner.columns, read_sources(model._read_new(X))
-    position = [column.name for column in columns].index(feature)
-    columns[position].check(sources[position])
-    columns[position].encode(sources[position], slice(None))  # refuses infinity, as predicting does
-    return sources[position]
 
 
 def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | None) -> Axes:
@@ -78,7 +70,7 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
     if isinstance(source, NumberSource):  # anything else is in a column that held nothing in training
         values = source.floats(slice(None))
     present = values[~np.isnan(values)]
-    low, high = _range(function.thresholds, present)
+    low, high = drawn_range(function.thresholds, present)
     ax.axhline(0, color=_style.FAINT, linewidth=0.8, zorder=0)
     ax.stairs(function.scores, [low, *function.thresholds, high], baseline=None, color=_style.UP, linewidth=2)
     x = high + 0.05 * (high - low)
@@ -89,7 +81,7 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom - 0.3 * (top - bottom), top)
         density = ax.twinx()
-        counts, _, _ = density.hist(present, _bin_edges(present, low, high), color=_style.FAINT)
+        counts, _, _ = density.hist(present, bin_edges(present, low, high), color=_style.FAINT)
         density.set_ylim(0, 5 * np.max(counts))
         density.set_axis_off()
         ax.set_zorder(density.get_zorder() + 1)
@@ -106,29 +98,9 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
     return ax
 
 
-def _range(thresholds: tuple[float, ...], present: Any) -> tuple[float, float]:
-    """What part of a number line to draw: all steps, and the data but for the far ends of its tails."""
-    ends = [*thresholds, *(np.quantile(present, [0.01, 0.99]) if len(present) else ())]
-    if not ends:
-        return 0.0, 1.0
-    low, high = min(ends), max(ends)
-    pad = 0.08 * (high - low) or 0.08 * abs(low) or 1.0
-    if len(present) and present.min() < present.max():  # no further than there is data, or a step
-        return max(low - pad, min(low, present.min())), min(high + pad, max(high, present.max()))
-    return low - pad, high + pad
-
-
-def _bin_edges(present: Any, low: float, high: float) -> Any:
-    """About forty bins; of integers, each holds as many different ones as the others."""
-    if (present != np.round(present)).any():
-        return np.linspace(low, high, 41)
-    width = np.ceil((high - low) / 40)
-    return np.arange(np.floor(low) - 0.5, high + width, width)
-
-
 def _categories(function: explain.ShapeFunction, source: Source | None, top: int, ax: Axes | None) -> Axes:
     """Bars per distinct score, highest first; missing and unseen values last."""
-    shares = None if source is None else _category_shares(function, source)
+    shares = None if source is None else category_shares(function, source)
     by_score: dict[float, list[int]] = {}
     for i, score in enumerate(function.scores):
         by_score.setdefault(score, []).append(i)
@@ -160,15 +132,6 @@ def _categories(function: explain.ShapeFunction, source: Source | None, top: int
             _in_margin(ax, y, f"{part:.1%}" if y else f"{part:.1%} of X")
     ax.set_xlabel("score")
     return ax
-
-
-def _category_shares(function: explain.ShapeFunction, source: Source) -> list[float]:
-    """Share of each category, and of all other values at the end."""
-    codes, found = source.factorized(slice(None))
-    counts = np.bincount(codes + 1, minlength=len(found) + 1)[1:]
-    by_value = dict(zip(found.tolist(), counts.tolist(), strict=True))
-    known = [by_value.get(category, 0) for category in function.categories]
-    return [count / len(codes) for count in (*known, len(codes) - sum(known))]
 
 
 def _list_of(names: list[str]) -> str:

@@ -14,6 +14,7 @@ import pandas as pd
 from .. import explain
 from .._io.json_values import to_plain
 from .._model.ensemble import StumpEnsemble
+from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
 from .._stats.intervals import Interval
 from .._table.frames import to_pandas
 from .._table.inputs import group_name, group_names, read_groups, sensitive_columns, sensitive_frame
@@ -22,7 +23,6 @@ from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..baselines import AdaBoostClassifier
 from ..estimators import AdaFairClassifier
-from ..plot._models import _bin_edges, _category_shares, _range, _source
 from . import _measures, _words
 
 MAX_SHAPES = 24  # features whose step functions are drawn
@@ -252,7 +252,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
     functions = explain.shape_functions(model)
     used = [name for name in importances.index if not functions[name].is_flat]
     found["n_used"] = len(used)
-    found["shapes"] = [_shape(functions[name], _source(model, name, X)) for name in used[:MAX_SHAPES]]
+    found["shapes"] = [_shape(functions[name], feature_source(model, name, X)) for name in used[:MAX_SHAPES]]
     return found
 
 
@@ -278,12 +278,12 @@ def _shape(function: explain.ShapeFunction, source: Any) -> dict[str, Any]:
         "missing": function.missing,
     }
     if function.kind == "categorical":
-        *shares, missing = _category_shares(function, source)
+        *shares, missing = category_shares(function, source)
         return shape | {"categories": [str(c) for c in function.categories], "shares": shares, "missing_share": missing}
     values = source.floats(slice(None))
     present = values[~np.isnan(values)]
-    low, high = _range(function.thresholds, present)
-    edges = _bin_edges(present, low, high) if len(present) else np.array([low, high])
+    low, high = drawn_range(function.thresholds, present)
+    edges = bin_edges(present, low, high) if len(present) else np.array([low, high])
     return shape | {
         "thresholds": list(function.thresholds),
         "range": [low, high],

@@ -1,0 +1,145 @@
+"""The steps of `fit` once its input is read: the split, the learner, the loop, and what is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import has_fit_parameter
+
+from .._arrays import Floats
+from .._choice.frontier import SelectionData
+from .._choice.settings import Settings
+from .._model.groups import GroupSource, sensitive_positions
+from .._model.warning import FitWarning
+from .._table.inputs import check_groups, group_names, shown
+from .._table.reading import ReadingMixin
+from .._table.weights import read_class_weight
+from ..notions import FairnessNotion
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from .loop import Boosted
+    from .preparation import CodedTables, Part, Split
+    from .samples import Sample
+
+
+class TrainingMixin(ReadingMixin):
+    """The steps of training; a mixin of the classifier. What needs numba is imported when it is called."""
+
+    n_estimators: int
+    class_weight: Any
+    estimator: Any
+    criterion: str
+    max_bins: int
+    categorical_features: Any
+    validation_fraction: float | None
+    sensitive_feature: Any
+    verbose: int
+    _group_source: GroupSource | None
+    _selection: SelectionData | None
+    _group_thresholds: Floats | None
+
+    def _split(self, X: Any, rows: Part, validation: Any, rng: np.random.RandomState) -> Split:
+        """Which rows to train on, and which to choose θ on: those given, some of the training rows, or all of these."""
+        from .preparation import Split, hold_out  # numba is needed only now
+
+        if validation is None:
+            return hold_out(X, rows, self.validation_fraction, rng)
+        X_selection, positions, cell, weights = self._read_validation(validation)
+        return Split(X, rows, X_selection, self._counted_rows(positions, cell, weights))
+
+    def _counted_rows(self, positions: NDArray[Any], cell: NDArray[Any], weights: Floats | None) -> Part:
+        from .preparation import Part
+        from .samples import to_masses
+
+        return Part(positions, cell, to_masses(weights))
+
+    def _check_samples(self, train: Sample, selection: Sample, notion: FairnessNotion) -> None:
+        labels = [shown(label) for label in self.classes_]
+        check_groups(train.totals, self.groups_, labels, notion, "training data")
+        if selection is not train:
+            check_groups(selection.totals, self.groups_, labels, notion, "validation data")
+
+    def _find_group_source(self, X: Any, rows: Part, split: Split, sensitive_features: Any) -> GroupSource:
+        """Where prediction will find the group of a row."""
+        n_groups = len(self.groups_)
+        columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
+        shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
+        source = GroupSource(self.groups_, shares / shares.sum(), columns)
+        if split.selection is not None:
+            source = source.agreeing_with(split.X_selection, split.selection.positions, split.selection.cell % n_groups)
+        return source
+
+    def _learner(self, rows: Part, split: Split, train: Sample, selection: Sample, rng: np.random.RandomState) -> Any:
+        """The weak learner: the native one on columns turned into codes, or any classifier on tables as they are."""
+        from .learners.estimator import EstimatorLearner
+        from .loop import starting_factors
+        from .preparation import code_tables
+
+        start = starting_factors(train.totals, read_class_weight(self.class_weight, self.classes_))
+        if self.estimator is not None:
+            if not has_fit_parameter(self.estimator, "sample_weight"):
+                raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
+            return EstimatorLearner(
+                self.estimator, self.classes_, split.X, train, split.X_selection, selection, start, rng
+            )
+        coded = code_tables(split, train, selection, self.max_bins, self.categorical_features)
+        if self._group_source is not None:
+            group = rows.cell % len(self.groups_)
+            self._group_source = self._group_source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
+        return self._stump_learner(coded, start, rng)
+
+    def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> Any:
+        """The native weak learner; SMOTEBoost has one of its own."""
+        from .learners.stump import StumpLearner
+
+        return StumpLearner(coded.bundles, coded.train, coded.selection, start, self.criterion)
+
+    def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
+        from . import loop
+
+        progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
+        boosted = loop.boost(learner, settings, progress, unit)
+        if progress is not None:
+            progress.close(boosted.choice.theta, boosted.stopped)
+        return boosted
+
+    def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str] | None) -> None:
+        """What remains of training."""
+        from .history import history
+
+        self._fitted = settings
+        self._ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+        self.theta_ = boosted.choice.theta
+        thresholds = boosted.choice.thresholds
+        self.threshold_ = thresholds[self.theta_ - 1] if thresholds.ndim > 1 else float(thresholds[self.theta_ - 1])
+        if self._group_source is not None:
+            self._group_thresholds = thresholds
+        if settings.choose_theta:
+            selection, n_cells = learner.selection, 2 * len(self.groups_)
+            cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), selection.sizes)
+            margins = learner.selection_margins(self._ensemble)
+            self._selection = SelectionData(cell, selection.sample_weight, len(self.groups_), margins)
+        self.n_estimators_ = len(boosted.rounds)
+        self.history_ = history(
+            boosted,
+            settings,
+            group_names(self.groups_),
+            [shown(label) for label in self.classes_],
+            columns,
+            learner.selection is not learner.train,
+        )
+
+    def _speak(self, boosted: Boosted, settings: Settings, unit: float, columns: list[str] | None) -> None:
+        """Warn of a model that may be of no use, and keep the words."""
+        from .advice import Fitted
+
+        self.warnings_: list[str] = []
+        if self._selection is not None:
+            names, labels = group_names(self.groups_), [shown(label) for label in self.classes_]
+            self.warnings_ = Fitted(boosted, settings, self._selection, unit, names, labels, columns).messages()
+        for message in self.warnings_:
+            warn(message, FitWarning, stacklevel=4)

@@ -1,0 +1,105 @@
+"""What `fit` is given, row by row: which rows count, and the class, group and weight of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from .._arrays import Floats
+from .inputs import (
+    cells,
+    check_lengths,
+    group_name,
+    read_groups,
+    read_table,
+    read_target,
+    sensitive_columns,
+    take_rows,
+)
+from .weights import read_fit_weights
+
+
+class ReadingMixin:
+    """Reading of tables, labels, groups and weights; a mixin of the classifier."""
+
+    classes_: NDArray[Any]
+    groups_: NDArray[Any]
+    _needs_groups: bool
+    _sensitive_feature: Any
+
+    def _read_table(self, X: Any, reset: bool) -> Any:
+        table = read_table(X)
+        validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
+        return table
+
+    def _read_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.int32], NDArray[Any], Floats | None]:
+        """The rows of X that count, and of each its cell and weight; sets ``classes_`` and ``groups_``.
+
+        A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
+        """
+        rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
+        try:
+            codes, self.classes_ = read_target(y, len(rows))
+            group, self.groups_ = self._read_groups(X, rows, sensitive_features)
+        except ValueError as error:
+            if len(rows) == len(X):
+                raise
+            raise ValueError(f"of the {len(rows)} rows of positive sample_weight: {error}") from None
+        return rows, cells(codes, group, len(self.groups_)), weights
+
+    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
+        """X, and the rows of it that count with the cell and weight of each."""
+        if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
+            raise ValueError(
+                "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
+                f"got {type(validation).__name__}"
+                + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
+            )
+        X, y, sensitive, sample_weight = (*validation, None, None)[:4]
+        X = self._read_table(X, reset=False)
+        rows, y, sensitive, weights = self._weighted_rows(X, y, sensitive, sample_weight)
+        codes, _ = read_target(y, len(rows), self.classes_)
+        group, _ = self._read_groups(X, rows, sensitive, self.groups_)
+        return X, rows, cells(codes, group, len(self.groups_)), weights
+
+    def _weighted_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.int32], Any, Any, Floats | None]:
+        """The rows of positive weight, and y, the groups and the weights of these."""
+        weights = read_fit_weights(sample_weight, len(X))
+        rows = np.arange(len(X), dtype=np.int32)
+        if weights is None or weights.all():
+            return rows, y, sensitive_features, weights
+        rows = rows[weights > 0]
+        check_lengths(len(X), y=y, sensitive_features=sensitive_features)
+        return rows, take_rows(y, rows), take_rows(sensitive_features, rows), weights[rows]
+
+    def _read_groups(
+        self, X: Any, rows: NDArray[np.int32], sensitive_features: Any, groups: NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """The group of each row, and the groups; ``sensitive_features`` belongs to these rows."""
+        if sensitive_features is not None and self._sensitive_feature is not None:
+            raise ValueError(
+                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
+                f"{self._sensitive_feature!r} in the constructor; use one of them"
+            )
+        if sensitive_features is None and self._sensitive_feature is not None:
+            sensitive_features = sensitive_columns(X, self._sensitive_feature)
+            if len(rows) < len(X):
+                sensitive_features = take_rows(sensitive_features, rows)
+        if sensitive_features is None:
+            if not self._needs_groups:
+                return np.zeros(len(rows), dtype=np.intp), np.array(["all"], dtype=object)
+            raise ValueError(
+                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
+                "column of X with the parameter sensitive_feature"
+            )
+        codes, found = read_groups(sensitive_features, len(rows), groups)
+        if len(found) < 2 and self._needs_groups:
+            raise ValueError(f"only one group in the sensitive attribute, {group_name(found[0])!r}: two are needed")
+        return codes, found

@@ -1,0 +1,35 @@
+"""Fairness and performance measures for any classifier's predictions.
+
+Everything is computed from ``counts[group, y_true, y_pred]``, so two or more groups, several sensitive columns and
+sample weights work throughout. Signs follow the paper: δ = rate(non-protected) − rate(protected).
+
+The measures take ``sensitive_features`` as a named keyword and can be used as scorers with metadata routing::
+
+    scorer = make_scorer(disparate_mistreatment, greater_is_better=False).set_score_request(sensitive_features=True)
+"""
+
+from ._groups import group_counts, group_table, signed_differences
+from ._measures import (
+    balanced_error_rate,
+    disparate_mistreatment,
+    equal_opportunity_difference,
+    error_rate,
+    fairness_objective,
+    predictive_equality_difference,
+    statistical_parity_difference,
+    violation,
+)
+
+__all__ = [
+    "balanced_error_rate",
+    "disparate_mistreatment",
+    "equal_opportunity_difference",
+    "error_rate",
+    "fairness_objective",
+    "group_counts",
+    "group_table",
+    "predictive_equality_difference",
+    "signed_differences",
+    "statistical_parity_difference",
+    "violation",
+]

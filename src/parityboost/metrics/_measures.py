@@ -1,0 +1,230 @@
+"""Single numbers: how unfair, how wrong, and both together."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from .._arrays import Floats
+from .._stats import rates as _rates
+from ..notions import FairnessNotion, get_notion
+from ._groups import group_counts
+
+
+def violation(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    notion: str | FairnessNotion,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """How much a notion is violated: the largest difference between two groups, summed over the notion's rates.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    notion : str or FairnessNotion
+        What should be equal across groups, see :func:`parityboost.notions.get_notion`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        0 if the notion holds exactly. A group for which a rate is not defined (no positives, say) is left out of that
+        rate.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import violation
+    >>> violation([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=list("mmff"), notion="equal_opportunity")
+    1.0
+    """
+    counts, _ = group_counts(
+        y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return float(get_notion(notion).violation(counts))
+
+
+class Measure(Protocol):
+    """The signature that the named measures share."""
+
+    def __call__(
+        self, y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
+    ) -> float: ...
+
+
+def _measure(name: str, notion: str, doc: str) -> Measure:
+    def measure(
+        y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
+    ) -> float:
+        return violation(
+            y_true,
+            y_pred,
+            sensitive_features=sensitive_features,
+            notion=notion,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+        )
+
+    measure.__name__ = measure.__qualname__ = name
+    measure.__doc__ = f"""{doc}
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        0 is best. A group for which a rate is not defined is left out of it.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import {name}
+    >>> {name}([1, 0, 1, 0], [1, 0, 1, 0], sensitive_features=list("mmff"))
+    0.0
+    """
+    return measure
+
+
+statistical_parity_difference = _measure(
+    "statistical_parity_difference",
+    "statistical_parity",
+    "The absolute value of St.Parity, Eq. (1): largest difference in selection rate between two groups.",
+)
+equal_opportunity_difference = _measure(
+    "equal_opportunity_difference",
+    "equal_opportunity",
+    "The absolute value of Eq.Op. = δFNR, Eq. (2): largest difference in false negative rate between two groups.",
+)
+predictive_equality_difference = _measure(
+    "predictive_equality_difference",
+    "predictive_equality",
+    "The absolute value of δFPR, Eq. (3): largest difference in false positive rate between two groups.",
+)
+disparate_mistreatment = _measure(
+    "disparate_mistreatment",
+    "disparate_mistreatment",
+    "D.M. = abs(δFPR) + abs(δFNR), Eq. (4): a sum, where fairlearn's ``equalized_odds_difference`` is the larger one.",
+)
+
+
+def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """ER, one minus accuracy (Eq. 5).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+
+    Returns
+    -------
+    float
+        Share of wrong predictions.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import error_rate
+    >>> error_rate([1, 0, 0, 0], [0, 0, 0, 0])
+    0.25
+    """
+    labels = column_or_1d(y_true)
+    either = labels[0] if len(labels) else 1  # which class is called positive makes no difference here
+    return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, either)))
+
+
+def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
+    """BER, one minus balanced accuracy (Eq. 6).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        Mean of the false positive rate and the false negative rate.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import balanced_error_rate
+    >>> balanced_error_rate([1, 0, 0, 0], [0, 0, 0, 0])
+    0.5
+    """
+    return float(_rates.balanced_error_rate(_ungrouped(y_true, y_pred, sample_weight, pos_label)))
+
+
+def fairness_objective(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    notion: str | FairnessNotion = "disparate_mistreatment",
+    c: float = 1.0,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> float:
+    """c·BER + (1−c)·ER + violation, what AdaFair's choice of θ minimises (Eq. 16).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    notion : str or FairnessNotion, default="disparate_mistreatment"
+        What should be equal across groups, see :func:`parityboost.notions.get_notion`.
+    c : float, default=1.0
+        Between 1 (balanced error) and 0 (error).
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
+
+    Returns
+    -------
+    float
+        0 is best.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import fairness_objective
+    >>> fairness_objective([1, 0, 1, 0], [1, 0, 0, 0], sensitive_features=list("mmff"), notion="equal_opportunity")
+    1.25
+    """
+    counts, _ = group_counts(
+        y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return float(get_notion(notion).objective(counts, c))
+
+
+def _ungrouped(y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any) -> Floats:
+    everyone = np.zeros(len(y_true), dtype=np.intp)
+    counts, _ = group_counts(
+        y_true, y_pred, sensitive_features=everyone, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return counts
