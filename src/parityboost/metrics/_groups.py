@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats
 from .._stats import rates as _rates
+from .._table.frames import to_pandas
 from .._table.inputs import group_names, read_groups
 from .._table.weights import read_weights
 
@@ -45,7 +46,7 @@ def group_counts(
     >>> counts[groups == "b", 1, 0]  # b's false negatives
     array([1.])
     """
-    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    y_true, y_pred = (column_or_1d(to_pandas(labels)) for labels in (y_true, y_pred))
     for name, values in (("y_true", y_true), ("y_pred", y_pred)):
         if len(values) != len(y_true):
             raise ValueError(f"y_true has {len(y_true)} values, {name} {len(values)}")
