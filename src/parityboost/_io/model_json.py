@@ -24,6 +24,7 @@ from .._model.grid import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, on_fine_g
 from .._model.groups import GroupSource
 from .._model.trees import Stump
 from .._table.binning import Binner, CategoricalColumn, Column, NumericColumn
+from .._table.grouping import Grouping
 from ..notions import NOTION_NAMES, FairnessNotion, get_notion
 from . import model_file
 from .atomic import write_atomically
@@ -125,9 +126,6 @@ def read(data: bytes, verify: bool) -> Any:
     return rebuild(parse(data))
 
 
-# --- From the model to the document ---------------------------------------------------------------
-
-
 def describe(model: Any) -> dict[str, Any]:
     """The document of a model, without its checksum."""
     check_is_fitted(model)
@@ -182,6 +180,9 @@ def _describe_fitted_with(model: Any) -> dict[str, Any]:
         changed["c"] = encode_value(fitted.c, "c")
     if model.sensitive_feature != model._sensitive_feature:
         changed["sensitive_feature"] = _encode_parameter("sensitive_feature", model._sensitive_feature)
+    for name, value in vars(model._grouping).items():
+        if getattr(model, name) != value:
+            changed[name] = _encode_parameter(name, value)
     return {"fitted_with": changed} if changed else {}
 
 
@@ -189,8 +190,8 @@ def _describe_per_group(source: GroupSource | None, thresholds: Any) -> dict[str
     """Where a model with a threshold per group finds the groups, and the thresholds that each round would have."""
     if source is None:
         return None
-    codes = None if source.codes is None else source.codes.tolist()
     columns, shares = list(source.columns), source.shares.tolist()
+    codes = None if source.codes is None else source.codes.tolist()
     return {"columns": columns, "codes": codes, "shares": shares, "rounds": thresholds.tolist()}
 
 
@@ -216,7 +217,8 @@ def _encode_parameter(name: str, value: Any) -> Any:
             )
         return {"notion": value.name, **vars(value)}
     if isinstance(value, dict):
-        return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in value.items()]}
+        items = {key: tuple(item) if isinstance(item, (list, np.ndarray)) else item for key, item in value.items()}
+        return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in items.items()]}
     if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
         return [encode_value(item, where) for item in (value if isinstance(value, (list, tuple)) else value.tolist())]
     return encode_value(value, where)
@@ -235,9 +237,6 @@ def _version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:  # run from its source without being installed
         return "unknown"
-
-
-# --- From the document to the model ---------------------------------------------------------------
 
 
 def rebuild(root: Node) -> Any:
@@ -295,8 +294,7 @@ def _make_model(cls: Any, parameters: Node) -> Any:
     n_jobs: Any = values.get("n_jobs")
     if n_jobs is not None and not (isinstance(n_jobs, (int, np.integer)) and 0 < abs(int(n_jobs)) <= MAX_THREADS):
         Node(n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_THREADS}, or null")
-    model = _checked(cls(**values), parameters.where)
-    return model
+    return _checked(cls(**values), parameters.where)
 
 
 def _checked(model: Any, where: str) -> Any:
@@ -309,10 +307,15 @@ def _checked(model: Any, where: str) -> Any:
 
 def _read_fitted_with(model: Any, node: Node | None) -> None:
     """Set what the model was fitted with: its parameters, but for those that the file says were others."""
-    optional = [name for name in ("notion", "c", "sensitive_feature") if name in model.get_params(deep=False)]
+    names = ("notion", "c", "sensitive_feature", "bands", "missing_group")
+    optional = [name for name in names if name in model.get_params(deep=False)]
     changed = {} if node is None else {k: _read_parameter(n) for k, n in node.fields([], optional=optional).items()}
     original = _checked(type(model)(**{**model.get_params(deep=False), **changed}), "$" if node is None else node.where)
     model._fitted, model._sensitive_feature = original._settings(), original.sensitive_feature
+    try:
+        model._grouping = Grouping(original.bands, original.missing_group)
+    except ValueError as error:
+        raise ModelFileError(f"$.parameters: {error}") from None
 
 
 def _read_parameter(node: Node) -> Any:
@@ -380,7 +383,7 @@ def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
         codes = np.array(found, dtype=X_BINNED_DTYPE)
     rounds = fields["rounds"].items(model.n_estimators_, model.n_estimators_)
     thresholds = np.array([_read_thresholds(item, n_groups) for item in rounds])
-    return GroupSource(model.groups_, shares, at, codes), thresholds
+    return GroupSource(model.groups_, shares, at, codes, model._grouping), thresholds
 
 
 def _read_thresholds(node: Node, n_groups: int) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .inputs import short
-from .sources import NumberSource, listed, read_sources
+from .sources import listed, read_sources
 
 
 @dataclass(frozen=True)
@@ -22,19 +22,19 @@ class Grouping:
     bands: Mapping[Any, Sequence[float]] | None = None
     missing_group: str | None = None
 
-    def __bool__(self) -> bool:
-        return bool(self.bands) or self.missing_group is not None
+    def __post_init__(self) -> None:
+        for name, values in (self.bands or {}).items():
+            read_edges(name, values)  # says so if they are none
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The sensitive columns as groups; other columns stay what they are."""
-        if not self:
+        if not self.bands and self.missing_group is None:
             return frame
-        bands = dict(self.bands or {})
+        edges = {str(name): read_edges(name, values) for name, values in (self.bands or {}).items()}
         names = [str(name) for name in frame.columns]
-        for name in bands:
-            if str(name) not in names:
-                raise ValueError(f"bands: no sensitive column is called {name!r}; there is {listed(names)}")
-        edges = {str(name): read_edges(name, values) for name, values in bands.items()}
+        for name in edges:
+            if name not in names:
+                raise ValueError(f"bands: no sensitive column is called {name!r}, only {listed(names)}")
         columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
         for j, name in enumerate(names):
             if name in edges:
@@ -44,6 +44,9 @@ class Grouping:
         result = pd.concat(columns, axis=1)
         result.columns = frame.columns
         return result
+
+
+AS_GIVEN = Grouping()  # every value is a group, and none may be missing
 
 
 def read_edges(name: Any, values: Any) -> list[float]:
@@ -66,7 +69,7 @@ def read_edges(name: Any, values: Any) -> list[float]:
 def cut(column: pd.Series[Any], edges: list[float]) -> pd.Series[Any]:
     """The band of each number, as ordered categories; a number at an edge is in the band above it."""
     source = read_sources(column.to_frame())[0]
-    if not isinstance(source, NumberSource):
+    if not source.holds_numbers:
         example = column.dropna().iloc[:1].tolist()
         raise ValueError(
             f"bands: sensitive column {column.name!r} must hold numbers to be cut, got {source.kind} values"

@@ -305,6 +305,22 @@ def stratified_split(
     return np.flatnonzero(~held_out).astype(np.int32), np.flatnonzero(held_out).astype(np.int32)
 
 
+def warn_of_order(X: Any, sensitive_features: Any) -> None:
+    """Warn of groups that are in another order than the rows of X: they are matched by position, not by index."""
+    if not isinstance(X, pd.DataFrame) or not isinstance(sensitive_features, (pd.Series, pd.DataFrame)):
+        return
+    ours, theirs = X.index, sensitive_features.index
+    if len(ours) != len(theirs) or ours.equals(theirs) or not (ours.is_unique and theirs.is_unique):
+        return
+    if theirs.isin(ours).all():
+        warn(
+            "the index of sensitive_features is that of X in another order: rows are matched by position, not by "
+            "index. Pass sensitive_features.loc[X.index] if the index says which row is which, or .to_numpy() if not",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
 def check_lengths(n_rows: int, **given: Any) -> None:
     """Whether everything that is given has as many rows as X."""
     for name, values in given.items():

@@ -266,9 +266,9 @@ def _check_number_of_groups(attribute: str, names: list[str], crossed: bool) -> 
     if len(names) < 2:
         raise ValueError(f"sensitive attribute {attribute!r} has only one group, {names[0]!r}: two are needed")
     if len(names) > MAX_GROUPS:
-        advice = (
-            "audit fewer columns together, or use intersections=False" if crossed else "bin it, with pandas.cut say"
-        )
+        advice = "cut it into bands, with parityboost.metrics.into_groups say"
+        if crossed:
+            advice = "audit fewer columns together, or use intersections=False"
         raise ValueError(f"sensitive attribute {attribute!r} has {len(names)} groups, at most {MAX_GROUPS}: {advice}")
 
 

@@ -9,7 +9,7 @@ take ``sensitive_features`` as a named keyword and can be used as scorers with m
     scorer = make_scorer(disparate_mistreatment, greater_is_better=False).set_score_request(sensitive_features=True)
 """
 
-from ._groups import group_counts, group_table, signed_differences
+from ._groups import group_counts, group_table, into_groups, signed_differences
 from ._measures import (
     balanced_error_rate,
     disparate_mistreatment,
@@ -38,6 +38,7 @@ __all__ = [
     "fairness_scorer",
     "group_counts",
     "group_table",
+    "into_groups",
     "predictive_equality_difference",
     "predictive_equality_ratio",
     "signed_differences",

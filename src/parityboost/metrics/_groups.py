@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,40 @@ from sklearn.utils import column_or_1d
 from .._arrays import Floats
 from .._stats import rates as _rates
 from .._table.frames import to_pandas
-from .._table.inputs import group_names, read_groups
+from .._table.grouping import Grouping
+from .._table.inputs import group_names, read_groups, sensitive_frame
 from .._table.weights import read_weights
+
+
+def into_groups(
+    sensitive_features: Any, *, bands: Mapping[Any, Sequence[float]] | None = None, missing_group: str | None = None
+) -> pd.DataFrame:
+    """Sensitive columns as groups: numbers cut into bands, missing values a group of their own.
+
+    :class:`parityboost.AdaFairClassifier` does the same with its parameters ``bands`` and ``missing_group``; the
+    measures, audits and plots take what this returns.
+
+    Parameters
+    ----------
+    sensitive_features : Series, DataFrame, dict or array-like
+        One or more columns.
+    bands : dict, optional
+        From the name of a column of numbers to where it is cut.
+    missing_group : str, optional
+        Name of the group of rows whose value is missing. By default they stay missing.
+
+    Returns
+    -------
+    DataFrame
+        The same columns; those that were cut are ordered categories.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import into_groups
+    >>> into_groups({"age": [70, 25, None, 31]}, bands={"age": [25, 40]}, missing_group="unknown")["age"].tolist()
+    ['40 or more', '25 to under 40', 'unknown', '25 to under 40']
+    """
+    return Grouping(bands, missing_group).apply(sensitive_frame(sensitive_features))
 
 
 def group_counts(

@@ -12,7 +12,7 @@ from .. import explain
 from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
 from .._table.frames import to_pandas
 from .._table.inputs import group_name, read_groups
-from .._table.sources import NumberSource, Source
+from .._table.sources import Source
 from ..estimators import AdaFairClassifier
 from . import _style
 
@@ -67,7 +67,7 @@ def shape_function(
 def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | None) -> Axes:
     ax = _style.axes(ax)
     values = np.empty(0)
-    if isinstance(source, NumberSource):  # anything else is in a column that held nothing in training
+    if source is not None and source.holds_numbers:  # anything else is in a column that held nothing in training
         values = source.floats(slice(None))
     present = values[~np.isnan(values)]
     low, high = drawn_range(function.thresholds, present)

@@ -201,8 +201,8 @@ def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) ->
                 "a report compares groups: pass sensitive_features, as to fit (the model names no column of X as its "
                 "sensitive_feature)"
             )
-        return sensitive_columns(table, model.sensitive_feature)
-    frame = sensitive_frame(sensitive_features)
+        return model._grouping.apply(sensitive_columns(table, model.sensitive_feature))
+    frame = model._grouping.apply(sensitive_frame(sensitive_features))
     return frame.rename(columns={"sensitive_features": "group"}) if frame.shape[1] == 1 else frame
 
 
