@@ -55,14 +55,15 @@ def frame_of(columns):
 
 
 @st.composite
-def problems(draw, few_values=False):
+def problems(draw, few_values=False, categories_only=False):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_groups = draw(st.integers(2, 4))
     kinds = draw(
         st.lists(
             st.sampled_from(
-                ["integer", "category", "integer missing", "category missing"]
-                + ([] if few_values else ["float", "float missing"])
+                ["category", "category missing"]
+                + ([] if categories_only else ["integer", "integer missing"])
+                + ([] if categories_only or few_values else ["float", "float missing"])
             ),
             min_size=1,
             max_size=2 if few_values else 4,

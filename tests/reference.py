@@ -268,7 +268,6 @@ class Split:
     categorical: bool
     value: object
     missing_left: bool
-    known: tuple = ()  # the categories seen in training
     left_vote: int = 0
     right_vote: int = 0
     left_confidence: float = 0.0
@@ -278,7 +277,7 @@ class Split:
         x = columns[self.feature]
         left = np.zeros(len(x), dtype=bool)
         for i, value in enumerate(x):
-            if is_missing(value) or (self.categorical and value not in self.known):
+            if is_missing(value):
                 left[i] = self.missing_left
             elif self.value is not None:
                 left[i] = value == self.value if self.categorical else value <= self.value
@@ -295,19 +294,29 @@ def is_missing(value):
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
+OTHER = object()  # stands for all categories that are too rare: equal to no category that is split off
+
+
+def merge_rare(x, mass, most):
+    """The categories of a column, with those that are not among the ``most`` heaviest taken together."""
+    values = sorted({value for value in x if not is_missing(value)})
+    heavy = sorted(values, key=lambda value: -sum(m for v, m in zip(x, mass, strict=True) if v == value))[:most]
+    return np.array([value if is_missing(value) or value in heavy else OTHER for value in x], dtype=object)
+
+
 def candidate_splits(feature, x, categorical, weights):
     """In the order in which ties are broken."""
-    values = sorted({value for value in x if not is_missing(value)})
+    values = sorted({value for value in x if not is_missing(value) and value is not OTHER})
     missing = np.array([is_missing(value) for value in x])
-    known = tuple(values)
     if categorical:
+        several = len(values) + any(value is OTHER for value in x) > 1
         for value in values:
-            if len(values) > 1 or missing.any():
-                yield Split(feature, True, value, False, known)
-            if len(values) > 1 and missing.any():
-                yield Split(feature, True, value, True, known)
-        if len(values) > 1 and missing.any():
-            yield Split(feature, True, None, True, known)
+            if several or missing.any():
+                yield Split(feature, True, value, False)
+            if several and missing.any():
+                yield Split(feature, True, value, True)
+        if several and missing.any():
+            yield Split(feature, True, None, True)
         return
     for lower, upper in pairwise(values):
         threshold = (lower + upper) / 2
@@ -447,9 +456,11 @@ def fit(
     n_iter_no_change=None,
     keep=0.0,
     max_violation=None,
+    max_categories=254,
 ):
     mass, unit = to_masses(sample_weight)
     mass = [1] * len(y) if mass is None else mass
+    columns = [merge_rare(x, mass, max_categories) if kind else x for x, kind in zip(columns, categorical, strict=True)]
     w = np.array(mass) * unit
     n_groups = group.max() + 1
     sign = np.where(y == 1, 1, -1)

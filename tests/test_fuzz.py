@@ -1,8 +1,12 @@
 """A few attempts of each fuzzer, and whether the engine notices what goes wrong. `make fuzz` makes thousands."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from fuzz import engine, failing, fitting
+from fuzz import checks, engine, failing, fitting
+from fuzz.tables import Rows
 from parityboost import AdaFairClassifier
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 
@@ -58,3 +62,26 @@ def test_every_parameter_is_drawn(cls):
     drawn_apart |= {"bands", "missing_group"}
     assert set(cls._get_param_names()) <= drawn_apart | fitting.OPTIONS.keys()
     assert set(cls._get_param_names()) <= fitting.BAD_OPTIONS.keys()
+
+
+class Drawn:
+    """A generator of random numbers that gives what it was given."""
+
+    def __init__(self, numbers):
+        self.integers = lambda low, high, size: np.array(numbers)
+
+
+@pytest.mark.trains
+def test_drawn_weights_under_which_nothing_can_be_learnt_are_no_failure(monkeypatch):
+    labels, codes = np.array([0, 0, 1] * 2), np.repeat([0, 1], 3)
+    rows = Rows(np.zeros((6, 1)), labels, codes, None, labels, codes, plain=True)
+    options = {"notion": "none", "n_estimators": 1, "validation_fraction": None}
+    trial = fitting.Trial(AdaFairClassifier, options, rows, None, True, None, sizes_changed=False)
+    trial.model = trial.refit()
+    checks.repeats_rows_by_weight(trial, Drawn([1, 1, 3] * 2))
+    checks.repeats_rows_by_weight(trial, Drawn([1, 1, 2] * 2))
+    assert "no better than chance" in checks.fitted_or_refused(trial, replace(rows, weights=[1, 1, 2] * 2))
+    outcome = {True: "refused", False: "fitted"}
+    monkeypatch.setattr(checks, "fitted_or_refused", lambda trial, rows: outcome[rows.weights is None])
+    with pytest.raises(AssertionError, match="of weighted and repeated rows: fitted, refused"):
+        checks.repeats_rows_by_weight(trial, Drawn([1, 1, 2] * 2))

@@ -80,7 +80,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns to split by category: those of dtype category or string, or object that hold text. A list of names or
         positions adds others to them. A boolean for every column, or None for no column, replaces them: categories
-        that are numbers can be taken as numbers then.
+        that are numbers can be taken as numbers then. For the native stump only.
     validation_fraction : float or None, default=0.33
         Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
         the training data itself. Not used when ``fit`` is given a validation set.

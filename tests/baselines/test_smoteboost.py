@@ -140,6 +140,20 @@ def test_constant_and_empty_columns_are_no_distance():
     np.testing.assert_array_equal(*points.matrix())
 
 
+@pytest.mark.parametrize("huge", [1e200, 1.7e308])
+def test_neighbours_of_huge_numbers_are_the_nearest(huge):
+    X = pd.DataFrame({"x": [huge, 3.0, -huge, 1.0, huge / 2, 1.5, 10.0]})
+    binner, sources = make_binner(X)
+    smote = Smote(binner, sources, np.arange(7), None, 2, plain=True)
+    assert [set(near) for near in smote.neighbours.tolist()][1:4:2] == [{3, 5}, {1, 5}]
+    assert 4 in smote.neighbours[0]
+    assert all(i not in near for i, near in enumerate(smote.neighbours.tolist()))
+    y = [1] * 7 + [0] * 9
+    model = SMOTEBoostClassifier(2, n_synthetic=3, smote="plain", random_state=0)
+    model.fit(pd.concat([X, X, X.iloc[:2]]), y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
 # --- Boosting -------------------------------------------------------------------------------------
 
 
@@ -182,7 +196,7 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
     with Team(1) as team:
         train = Sample(y, 1, to_masses(None), np.arange(len(y)), team)
         bundles = Bundles(binner)
-        coded = code_sample(bundles, sources, train)
+        coded = code_sample(bundles, binner.encode(sources, train.rows, team), train)
         learner = SmoteLearner(
             bundles,
             coded,

@@ -201,9 +201,10 @@ def stump_learner(X, y, group):
     sources = read_sources(X)
     categorical = [not isinstance(dtype, np.dtype) or dtype.kind not in "biuf" for dtype in X.dtypes]
     with Team(1) as team:
-        bundles = Bundles(Binner.fit(sources, slice(None), None, 255, categorical, team))
+        binner = Binner.fit(sources, slice(None), None, 255, categorical, team)
+        bundles = Bundles(binner)
         sample = Sample(y * 2 + (group == "b"), 2, to_masses(None), np.arange(len(y)), team)
-        coded = code_sample(bundles, sources, sample)
+        coded = code_sample(bundles, binner.encode(sources, sample.rows, team), sample)
         return StumpLearner(bundles, coded, coded, np.ones(4), "gini")
 
 

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from conftest import make_people
@@ -181,10 +182,11 @@ def test_split_score(kernel, rng, criterion):
 def test_best_splits_and_choice(kernel, rng, criterion):
     n_features = 8
     categorical, has_missing = rng.random(n_features) < 0.5, rng.random(n_features) < 0.5
+    has_other = categorical & (rng.random(n_features) < 0.5)
     n_bins = rng.integers(0, 6, n_features)
     histograms = np.zeros((n_features, 2, 256), dtype=np.int64)
     for f in range(n_features):
-        used = slice(0 if has_missing[f] else 1, n_bins[f] + 1)
+        used = slice(0 if has_missing[f] else 1, n_bins[f] + has_other[f] + 1)
         histograms[f, :, used] = rng.integers(0, 2**40, histograms[f, :, used].shape)
     scores, splits, left = np.empty(n_features), np.empty(n_features, dtype=int), np.empty(n_features, dtype=bool)
     even = histograms // 3
@@ -196,10 +198,11 @@ def test_best_splits_and_choice(kernel, rng, criterion):
         halves,
         units,
         *alone,
-        n_bins + 1,
+        n_bins + has_other + 1,
         n_bins,
         categorical,
         has_missing,
+        has_other,
         criterion,
         0,
         n_features,
@@ -219,7 +222,7 @@ def test_best_splits_and_choice(kernel, rng, criterion):
             for missing_left in (False, True):
                 side = codes == s if categorical[f] else (codes <= s) & (codes > 0)
                 side = np.where(codes == 0, missing_left, side)
-                used = [c for c in range(n_bins[f] + 1) if c > 0 or has_missing[f]]
+                used = [c for c in range(n_bins[f] + has_other[f] + 1) if c > 0 or has_missing[f]]
                 if side[used].any() and not side[used].all():
                     candidates.append(score(f, side))
         assert scores[f] == pytest.approx(max(candidates, default=-1.0))
@@ -429,9 +432,9 @@ def test_bundles_hold_the_codes_of_all_their_columns(rng):
     sources = read_sources(X)
     with Team(1) as team:
         binner = Binner.fit(sources, slice(None), None, 255, [False] * 9, team)
-        expected = binner.encode(sources, slice(None), team)
+        expected = np.array(binner.encode(sources, slice(None), team))
         bundles = Bundles(binner)
-        codes, has_missing = bundles.encode(sources, slice(None), team)
+        codes = bundles.consume(list(expected.copy()), team)
     assert len(bundles.members) < 9
     assert sorted(j for members in bundles.members for j in members) == list(range(9))
     assert (bundles.sizes <= 256).all()
@@ -440,8 +443,25 @@ def test_bundles_hold_the_codes_of_all_their_columns(rng):
         assert j in bundles.members[b]
         assert codes[b].max() < bundles.sizes[b]
         np.testing.assert_array_equal(bundles.code_of[j][codes[b]], expected[j])
-    np.testing.assert_array_equal(has_missing, (expected == 0).any(axis=1))
     np.testing.assert_array_equal(bundles.join(expected), codes)
+
+
+def test_room_for_other_categories_is_made_where_they_occur():
+    X = pd.DataFrame({"job": list("abab"), "city": list("xyxy")})
+    later = pd.DataFrame({"job": list("abca"), "city": ["x", None, "y", "x"]})
+    sources, later_sources = read_sources(X), read_sources(later)
+    with Team(1) as team:
+        binner = Binner.fit(sources, slice(None), None, 255, [True, True], team)
+        columns = [binner.encode(sources, slice(None), team), binner.encode(later_sources, slice(None), team)]
+        assert Bundles(binner).sizes.tolist() == [16]
+        assert Bundles.of(binner, columns[:1], team).sizes.tolist() == [9]
+        bundles = Bundles.of(binner, columns, team)
+        assert bundles.sizes.tolist() == [12]
+        sample = Sample(np.array([0, 1, 0, 1]), 1, to_masses(None), np.arange(4), team)
+        coded = samples.code_sample(bundles, columns[1], sample)
+    assert (coded.has_missing.tolist(), coded.has_other.tolist()) == ([False, True], [True, False])
+    job = bundles.code_of[0][coded.codes[0]]
+    assert job.tolist() == [1, 2, 3, 1]
 
 
 # --- What the kernels are embedded in ---------------------------------------------------------------------------------
@@ -471,7 +491,7 @@ def sample_of(X, y, group):
     with Team(1) as team:
         sample = Sample(y * 2 + group, 2, to_masses(None), np.arange(len(y)), team)
     codes = np.ascontiguousarray(X[sample.rows].T.astype(np.uint8) + 1)
-    return CodedSample(sample, codes, np.zeros(len(codes), dtype=bool))
+    return CodedSample(sample, codes, *np.zeros((2, len(codes)), dtype=bool))
 
 
 def test_merged_rows_keep_their_cell_and_their_total_weight():

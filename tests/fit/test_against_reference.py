@@ -12,7 +12,7 @@ from parityboost.notions import get_notion
 from problems import SYMMETRIC, TWIN_OPTIONS, draw_rows, frame_of, group_labels, problems
 
 
-def fit_both(problem, options, merge):
+def fit_both(problem, options, merge, max_categories=254):
     """The twin and the model, and the model's learner; None for both models if the first learner is at chance."""
     kinds, (columns, y, group, weights), validation = problem
     if validation is None:
@@ -20,10 +20,17 @@ def fit_both(problem, options, merge):
     categorical = [kind.startswith("category") for kind in kinds]
     name = "symmetric_parity" if options["notion"] is SYMMETRIC else options["notion"]
     twin = reference.fit(
-        columns, categorical, y, group, sample_weight=weights, validation=validation, **(options | {"notion": name})
+        columns,
+        categorical,
+        y,
+        group,
+        sample_weight=weights,
+        validation=validation,
+        max_categories=max_categories,
+        **(options | {"notion": name}),
     )
 
-    model = AdaFairClassifier(validation_fraction=None, **options)
+    model = AdaFairClassifier(validation_fraction=None, max_bins=max_categories, **options)
     fit_args = {"sensitive_features": group_labels(group), "sample_weight": weights}
     if validation is not None:
         columns_v, y_v, group_v, weights_v = validation
@@ -94,6 +101,15 @@ def test_merging_equal_rows_changes_no_bit(problem, options):
     cells = {(*(str(x) for x in row), a, b) for *row, a, b in zip(*columns, y, group, strict=True)}
     assert len(learner.train) == len(cells)
     assert_equal_to_the_last_bit(twin, model, problem, options)
+
+
+@pytest.mark.filterwarnings("ignore:column 'x:UserWarning")
+@settings(max_examples=60)
+@given(problem=problems(categories_only=True), options=TWIN_OPTIONS, most=st.integers(2, 4), merge=st.booleans())
+def test_rare_and_unseen_categories_share_one_code_as_in_the_twin(problem, options, most, merge):
+    twin, model, _ = fit_both(problem, options, merge, most)
+    if twin is not None:
+        assert_equal_to_the_last_bit(twin, model, problem, options)
 
 
 @settings(max_examples=60)

@@ -16,6 +16,8 @@ from parityboost.baselines import SMOTEBoostClassifier
 
 from .tables import chance, pick, take
 
+AT_CHANCE = "first weak learner is no better than chance"
+
 
 def asked(trial, at=slice(None)):
     """What to predict, with the groups, which are needed where each has its own threshold; rows with weight only."""
@@ -123,14 +125,26 @@ def does_not_depend_on_the_unit_of_weight(trial, rng):
 
 
 def repeats_rows_by_weight(trial, rng):
-    """A row of weight k is k rows."""
+    """A row of weight k is k rows. These weights are others than before: there may be nothing to learn under them."""
     if not (moderate(trial) and no_split(trial)):
         return
     repeats = rng.integers(1, 4, len(trial.rows))
     at = np.repeat(np.arange(len(trial.rows)), repeats)
-    weighted = trial.refit(replace(trial.rows, weights=repeats))
-    repeated = trial.refit(replace(trial.rows.at(at), weights=None))
-    assert_same(trial, weighted, repeated, exact=False)
+    weighted = fitted_or_refused(trial, replace(trial.rows, weights=repeats))
+    repeated = fitted_or_refused(trial, replace(trial.rows.at(at), weights=None))
+    if isinstance(weighted, str) or isinstance(repeated, str):
+        assert weighted == repeated, f"of weighted and repeated rows: {weighted}, {repeated}"
+    else:
+        assert_same(trial, weighted, repeated, exact=False)
+
+
+def fitted_or_refused(trial, rows):
+    """A model, or in which words there is none."""
+    try:
+        return trial.refit(rows)
+    except ValueError as error:
+        assert AT_CHANCE in str(error), error
+        return str(error)
 
 
 def does_not_depend_on_the_order_of_rows(trial, rng):
@@ -229,7 +243,7 @@ def survives_a_file(trial, rng):
                 "only a model of stumps",
                 "a notion of your own",
                 "as UTF-8",
-                "different names",
+                "no other column has",
             )
             assert any(word in str(error) for word in words), f"refused to save: {error}"
             assert not path.exists()
@@ -276,7 +290,7 @@ def explains_itself(trial, rng):
     try:
         parts = explain.contributions(model, asked(trial)["X"])
     except ValueError as error:
-        assert "thresholds per group are not a step function" in str(error) or "different names" in str(error), error
+        assert "thresholds per group are not a step function" in str(error), error
         return
     rounding = 1e-6 + 1e-9 * np.abs(model.threshold_).max()
     np.testing.assert_allclose(parts.sum(axis=1), margins(trial, model), atol=rounding)

@@ -169,7 +169,9 @@ def draw_options(rng, cls, rows, culprits):
         passes_groups = False
         culprits.words += ["sensitive attribute", "sensitive_feature"]  # missing values, for one
         if chance(rng, 0.3):
-            options["bands"] = {name if isinstance(X, pd.DataFrame) else f"x{name}": sorted(rng.normal(size=2).tolist())}
+            options["bands"] = {
+                name if isinstance(X, pd.DataFrame) else f"x{name}": sorted(rng.normal(size=2).tolist())
+            }
             culprits.words.append("bands")  # of a column that is no number
     elif cls is not AdaFairClassifier and chance(rng, 0.3):
         passes_groups = False

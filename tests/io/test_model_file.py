@@ -9,6 +9,7 @@ import sys
 import time
 import warnings
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -203,6 +204,16 @@ def test_columns_of_every_kind_come_back(tmp_path):
     assert functions == expected  # also of columns that are not used
 
 
+@pytest.mark.filterwarnings("ignore:column 'x' has 4 categories")
+def test_a_column_of_text_and_rare_numbers_still_takes_both(tmp_path):
+    X = pd.DataFrame({"x": pd.Series(["a", "b", "a", "b", 1, 2] * 10, dtype=object)})
+    model = AdaBoostClassifier(3, max_bins=2).fit(X, [0, 1, 0, 1, 0, 1] * 10)
+    loaded = around(model, tmp_path)
+    assert loaded._ensemble.binner.columns[0].categories == ("a", "b")
+    alone = [loaded.decision_function(X.iloc[[i]])[0] for i in range(6)]
+    np.testing.assert_array_equal(alone, model.decision_function(X)[:6])
+
+
 def test_arrays_without_names_come_back_without_names(tmp_path):
     X, y, group = make_people(200)
     X = X[["skill", "years", "member"]].to_numpy(dtype=float)
@@ -217,7 +228,8 @@ def test_an_index_of_columns_becomes_a_list(people, tmp_path):
 
 def test_infinite_and_undefined_measures_come_back(people, tmp_path):
     model = fitted(people)
-    model.history_.loc[1, ["Z", "bound", "error"]] = [np.inf, -np.inf, np.nan]
+    for name, value in {"Z": np.inf, "bound": -np.inf, "error": np.nan}.items():
+        model._history[name][0] = value
     pd.testing.assert_frame_equal(around(model, tmp_path).history_, model.history_, check_exact=True)
 
 
@@ -298,7 +310,7 @@ def test_the_file_reads_well(people, tmp_path):
     model.save(tmp_path / "model.json")
     text = (tmp_path / "model.json").read_text(encoding="utf8")
     lines = text.splitlines()
-    assert lines[1:4] == ['  "format": "parityboost model",', '  "version": 1,', '  "class": "AdaFairClassifier",']
+    assert lines[1:4] == ['  "format": "parityboost model",', '  "version": 2,', '  "class": "AdaFairClassifier",']
     assert sum(line.startswith('    {"alpha": ') for line in lines) == model.n_estimators_
     assert '    {"name": "job", "categories": ["clerk", "cook", "smith"]},' in lines
     assert '    "n_estimators": 12,' in lines
@@ -448,7 +460,7 @@ def read(data, tmp_path, **options):
 
 CHANGES = [
     (("format",), "pickle", "the document: expected an object with the field format='parityboost model'"),
-    (("version",), 2, "version: expected a version up to 1: the file is from a newer parityboost"),
+    (("version",), 3, "version: expected a version up to 2: the file is from a newer parityboost"),
     (("version",), True, "version: expected a whole number"),
     (("class",), "os.system", "class: expected one of 'AdaFairClassifier'"),
     (("class",), "AdaBoostClassifier", "parameters.bands: expected no such field"),
@@ -492,6 +504,9 @@ CHANGES = [
     (("columns", 0, "edges"), list(range(255)), r"columns\[0\].edges: expected a list of 0 to 254 values"),
     (("columns", 0, "categories"), [], r"columns\[0\]: expected either 'edges' or 'categories'"),
     (("columns", 2, "categories"), ["a", "a"], r"columns\[2\].categories\[1\]: expected a value that is not there"),
+    (("columns", 0, "mixed"), True, r"columns\[0\].mixed: expected no such field beside 'edges', got True"),
+    (("columns", 2, "mixed"), 1, r"columns\[2\].mixed: expected true or false, got 1"),
+    (("columns", 2, "mixed"), True, None),
     (("stumps", 3, "split"), 300, r"stumps\[3\].split: expected a whole number from 0 to"),
     (("stumps", 3, "feature"), 8, r"stumps\[3\].feature: expected a whole number from 0 to 7, got 8"),
     (("stumps", 3, "left_vote"), 0, r"stumps\[3\].left_vote: expected -1 or 1, got 0"),
@@ -535,6 +550,14 @@ PER_GROUP_CHANGES = [
 def test_errors_in_thresholds_per_group_say_where(saved_per_group, tmp_path, path, to, message):
     with pytest.raises(ModelFileError, match=message):
         read(changed(saved_per_group, *path, to=to), tmp_path)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_columns_of_one_name_are_refused(saved, tmp_path, named):
+    data = changed(saved, "named_columns", to=named)
+    name = json.loads(data)["columns"][0]["name"]
+    with pytest.raises(ModelFileError, match=rf"columns\[2\].name: expected a name that no other .* got '{name}'"):
+        read(changed(data, "columns", 2, "name", to=name), tmp_path)
 
 
 def test_errors_name_the_file(saved, tmp_path):
@@ -662,7 +685,9 @@ def lengthened(model, n_rounds):
     model.n_estimators_ = n_rounds
     history = model.history_.iloc[again].set_axis(pd.RangeIndex(1, n_rounds + 1, name="round"))
     numbers = history.select_dtypes("float64").columns
-    model.history_ = history.assign(**{name: rng.random(n_rounds) for name in numbers})
+    model._history = {name: history[name].tolist() for name in history} | {
+        name: rng.random(n_rounds) for name in numbers
+    }
     if model._group_thresholds is not None:
         model._group_thresholds = model._group_thresholds[again]
     return model
@@ -804,3 +829,44 @@ def test_no_file_takes_more_than_a_minute_or_three_gigabytes(saved, tmp_path):
 
 def test_the_public_names_are_there():
     assert {"load", "ModelFileError", "onnx_inputs"} <= set(parityboost.__all__)
+
+
+OLD = Path(__file__).parent / "version1"
+
+
+@pytest.mark.parametrize("name", ["people", "per_group", "numbers"])
+def test_files_of_version_1_predict_the_same_to_the_last_bit(name, tmp_path):
+    """Written by the last code of that version. A category that is none of the column's counts as missing there."""
+    kept = json.loads((OLD / f"{name}.rows.json").read_text(encoding="utf8"))
+    rows = kept["rows"]
+    X = pd.DataFrame(rows) if isinstance(rows, dict) else np.array(rows, dtype=float)
+    if name != "numbers":
+        X["level"] = X["level"].astype(object)
+    expected = [float.fromhex(score) for score in kept["scores"]]
+    again = tmp_path / "again.json"
+    model = parityboost.load(OLD / f"{name}.json")
+    model.save(again)  # as version 2, with the old rule
+    assert json.loads(again.read_text(encoding="utf8"))["version"] == 2
+    for loaded in (model, parityboost.load(again)):
+        assert loaded.decision_function(X).tolist() == expected
+        assert loaded.predict(X).tolist() == kept["labels"]
+    if name == "people":
+        function = explain.shape_function(model, "job")
+        assert function.other == function.missing
+        assert (X["job"] == "pilot").sum() == 10
+
+
+def test_a_file_of_version_1_knows_no_rule_for_other_categories(tmp_path):
+    document = json.loads((OLD / "people.json").read_text(encoding="utf8"))
+    document["columns"][2]["others_are_missing"] = False
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(document), encoding="utf8")
+    with pytest.raises(ModelFileError, match="others_are_missing"):
+        parityboost.load(path, verify=False)
+    document["version"] = 2
+    path.write_text(json.dumps(document), encoding="utf8")
+    rows = pd.DataFrame(json.loads((OLD / "people.rows.json").read_text(encoding="utf8"))["rows"])
+    rows["level"] = rows["level"].astype(object)
+    old, new = parityboost.load(OLD / "people.json"), parityboost.load(path, verify=False)
+    differs = old.decision_function(rows) != new.decision_function(rows)
+    assert set(rows["job"][differs]) <= {"pilot"}

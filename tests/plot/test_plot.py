@@ -126,11 +126,11 @@ def test_categories_of_the_same_score_share_a_bar(people):
     assert len(set(function.scores)) == 2
     ax = plot.shape_function(model, "town", X[["town"]])
     counts = pd.Series(town).value_counts().drop("Wien")
-    assert rows(ax) == ["Wien", f"{counts.index[0]}, {counts.index[1]} and 2 others", "missing or unseen"]
-    assert widths(ax).tolist() == [max(function.scores), min(function.scores), function.missing]
-    shares = [(town == "Wien").mean(), (town != "Wien").mean(), 0.0]
+    assert rows(ax) == ["Wien", f"{counts.index[0]}, {counts.index[1]} and 2 others", "any other", "missing"]
+    assert widths(ax).tolist() == [max(function.scores), min(function.scores), function.other, function.missing]
+    shares = [(town == "Wien").mean(), (town != "Wien").mean(), 0.0, 0.0]
     first, *others = (f"{share:.1%}" for share in shares)
-    assert texts(ax)[3:] == [f"{first} of X", *others]
+    assert texts(ax)[4:] == [f"{first} of X", *others]
     assert_nothing_is_cut_off(ax)
 
 
@@ -143,8 +143,8 @@ def test_of_many_categories_the_extremes_are_drawn():
     scores = sorted(set(explain.shape_function(model, column).scores), reverse=True)
     assert len(scores) > 12
     ax = plot.shape_function(model, column, X, top=11)
-    assert widths(ax)[:-1].tolist() == [*scores[:6], *scores[-5:]]
-    assert len(rows(ax)) == 12
+    assert widths(ax)[:-2].tolist() == [*scores[:6], *scores[-5:]]
+    assert len(rows(ax)) == 13
     for other in (ax, plot.waterfall(model, X[:1]), plot.importances(model), plot.gap_decomposition(model, X, y)):
         assert_nothing_is_cut_off(other)
 
@@ -156,8 +156,8 @@ def test_a_feature_that_held_nothing_can_be_drawn(people):
     for data in (None, X, X.assign(empty="text", unknown="left")):
         assert plot.shape_function(model, "empty", data).patches[0].get_data().values.tolist() == [0.0]
         ax = plot.shape_function(model, "unknown", data)
-        assert (rows(ax), widths(ax).tolist()) == (["missing or unseen"], [0.0])
-    assert texts(ax)[1:] == ["100.0% of X"]
+        assert (rows(ax), widths(ax).tolist()) == (["any other", "missing"], [0.0, 0.0])
+    assert texts(ax)[2:] == ["100.0% of X", "0.0%"]
 
 
 @pytest.mark.parametrize("background", [False, True])

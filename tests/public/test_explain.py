@@ -152,7 +152,7 @@ def test_each_category_has_its_score(model, people):
     function = explain.shape_function(model, "job")
     assert function.kind == "categorical"
     assert function.categories == ("clerk", "cook", "smith")
-    assert function.frame()["value"].tolist() == ["clerk", "cook", "smith", "missing or unseen"]
+    assert function.frame()["value"].tolist() == ["clerk", "cook", "smith", "any other", "missing"]
     assert function.at(["smith", "pilot", None, np.nan]).tolist() == [function.scores[2], *[function.missing] * 3]
     assert function.at("cook").tolist() == [function.scores[1]]
 
@@ -256,15 +256,13 @@ def test_choices_over_c_are_those_of_models_trained_with_that_c():
 
 
 def test_the_first_of_equal_rounds_is_chosen(model):
-    model.history_ = pd.DataFrame(
-        {
-            "validation_er": [0.4, 0.2, 0.2, 0.3],
-            "validation_ber": [0.4, 0.3, 0.3, 0.2],
-            "validation_violation": [0.0, 0.1, 0.1 - 1e-15, 0.1],
-            "validation_objective": np.nan,
-        },
-        index=pd.RangeIndex(1, 5),
-    )
+    model._history = {
+        "validation_er": [0.4, 0.2, 0.2, 0.3],
+        "validation_ber": [0.4, 0.3, 0.3, 0.2],
+        "validation_violation": [0.0, 0.1, 0.1 - 1e-15, 0.1],
+        "validation_objective": [np.nan] * 4,
+    }
+    model.n_estimators_ = 4
     assert explain.choices_over_c(model, [0, 1])["theta"].tolist() == [2, 4]
 
 

@@ -166,6 +166,21 @@ def test_an_estimator_without_sample_weight(people):
         fit(people, AdaFairClassifier(estimator=KNeighborsClassifier()))
 
 
+@pytest.mark.parametrize("columns", [["years"], [0], pd.Index(["years"]), ["no such column"], [[0]]])
+def test_categories_for_an_estimator_that_cannot_be_told_of_them(people, columns):
+    X = people[0][["years"]]
+    model = AdaFairClassifier(estimator=LogisticRegression(), categorical_features=columns, n_estimators=2)
+    with pytest.raises(ValueError, match="categorical_features is for the native stump, and LogisticRegression would"):
+        fit(people, model, X=X)
+
+
+@pytest.mark.trains
+@pytest.mark.parametrize("columns", ["from_dtype", None, []])
+def test_no_categories_for_an_estimator(people, columns):
+    model = AdaFairClassifier(estimator=LogisticRegression(), categorical_features=columns, n_estimators=2)
+    assert fit(people, model, X=people[0][["years"]]).n_estimators_ >= 1
+
+
 def test_no_sensitive_columns_at_all(people):
     with pytest.raises(ValueError, match="sensitive_features has no column"):
         fit(people, sensitive_features=pd.DataFrame(index=range(300)))

@@ -151,14 +151,14 @@ def test_every_kind_of_column_is_read():
         np.testing.assert_array_equal(row, expected[name], err_msg=name)
 
 
-def test_a_category_unseen_in_training_behaves_as_missing_whatever_the_dtype():
+def test_a_category_unseen_in_training_is_another_one_and_not_missing_whatever_the_dtype():
     column = fit_categories(["a", "b", "a"])
     for new in (
         pd.Series(["b", "new", None]),
         pd.Series(pd.Categorical(["b", "new", None])),
         np.array(["b", "new", None], dtype=object),
     ):
-        np.testing.assert_array_equal(encoded(column, new), [2, 0, 0])
+        np.testing.assert_array_equal(encoded(column, new), [2, 3, 0])
 
 
 def test_unused_categories_get_no_bin():
@@ -166,12 +166,22 @@ def test_unused_categories_get_no_bin():
     assert column.categories == ("b",)
 
 
-def test_the_rarest_categories_beyond_max_bins_are_missing_with_a_warning():
+def test_the_rarest_categories_beyond_max_bins_are_taken_together_with_a_warning():
     values = pd.Series(["a"] * 5 + ["b"] * 1 + ["c"] * 4 + ["d"] * 3)
     with pytest.warns(UserWarning, match=r"column 'zip' has 4 categories.*the 1 rarest"):
         column = fit_categories(values, 3, "zip")
     assert column.categories == ("a", "c", "d")
-    assert encoded(column, ["b"])[0] == MISSING
+    assert encoded(column, ["b", "never seen", "d"]).tolist() == [column.other, column.other, 3]
+    assert (column.other, column.n_codes) == (4, 5)
+
+
+def test_there_is_room_for_other_categories_beside_as_many_as_a_byte_holds():
+    with pytest.warns(
+        UserWarning, match=r"column 'zip' has 300 categories, more than 254 \(max_bins=255\): the 46 rar"
+    ):
+        column = fit_categories([f"{k:03}" for k in range(300)], 255, "zip")
+    assert len(column.categories) == 254
+    assert encoded(column, ["253", "254", None]).tolist() == [254, 255, MISSING]
 
 
 @pytest.mark.parametrize("choice", [["job"], [1], [False, True], np.array([False, True])])
@@ -284,14 +294,26 @@ def test_categories_that_are_all_of_another_kind_are_refused_and_new_ones_are_no
         encoded(words, pd.Categorical([1, 2], categories=[1, 2, 3]))
     with pytest.raises(ValueError, match="got numbers"):
         encoded(words, pd.Categorical([1, 2], categories=[1, 2, "a"]))
-    assert encoded(numbers, pd.Categorical([3, 2])).tolist() == [MISSING, 2]
-    assert encoded(numbers, pd.Series([7, "2"], dtype=object)).tolist() == [MISSING, MISSING]
-    assert encoded(words, ["c", "b"]).tolist() == [MISSING, 2]
+    assert encoded(numbers, pd.Categorical([3, 2])).tolist() == [3, 2]
+    assert encoded(numbers, pd.Series([7, "2"], dtype=object)).tolist() == [3, 3]
+    assert encoded(words, ["c", "b"]).tolist() == [3, 2]
     assert encoded(words, pd.Categorical([None, None], categories=[1, 2])).tolist() == [MISSING, MISSING]
     assert encoded(numbers, pd.Categorical([None, None], categories=["1"])).tolist() == [MISSING, MISSING]
     mixed = fit_categories(pd.Series([1, "a"], dtype=object))
-    assert encoded(mixed, ["b", "a"]).tolist() == [MISSING, 2]
-    assert encoded(mixed, [1, 5]).tolist() == [1, MISSING]
+    assert encoded(mixed, ["b", "a"]).tolist() == [3, 2]
+    assert encoded(mixed, [1, 5]).tolist() == [1, 3]
+
+
+@pytest.mark.filterwarnings("ignore:column 'x' has 4 categories")
+def test_categories_that_were_too_rare_to_be_kept_still_say_which_kinds_a_column_held():
+    words = fit_categories(pd.Series(["a", "a", "b", "b", 1, 2.5], dtype=object), max_bins=2)
+    assert words.categories == ("a", "b")
+    for values in ([1], [7.0], pd.Categorical([1, 3]), pd.Series([1, "c"], dtype=object)):
+        assert (encoded(words, values) == words.other).all()
+    assert encoded(words, ["b"]).tolist() == [2]
+    numbers = fit_categories(pd.Series([1, 1, 2, 2, "a", "b"], dtype=object), max_bins=2)
+    assert numbers.categories == (1, 2)
+    assert (encoded(numbers, ["a", "c"]) == numbers.other).all()
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=300))

@@ -4,5 +4,6 @@ import numpy as np
 
 X_BINNED_DTYPE = np.uint8  # hence MAX_BINS values and one code for missing
 MAX_BINS = 255
+MAX_CATEGORIES = MAX_BINS - 1  # one more code is for all other categories
 N_CODES = MAX_BINS + 1
 MISSING = 0

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 
 from .._choice.settings import Settings
+from .._model.prediction import History
 from .._stats.rates import balanced_error_rate, error_rate
 from .loop import Boosted
 
@@ -19,12 +17,12 @@ def history(
     labels: list[str],
     columns: list[str] | None,
     has_validation: bool,
-) -> pd.DataFrame:
-    """One row per round: everything that the paper draws over the rounds."""
+) -> History:
+    """Everything that the paper draws over the rounds: per column a list of text or an array, of one value a round."""
     rounds = boosted.rounds
     notion = settings.notion
     z = np.array([r.z for r in rounds])
-    table: dict[str, Any] = {"alpha": boosted.alphas, "error": [r.error for r in rounds]}
+    table: History = {"alpha": boosted.alphas, "error": np.array([r.error for r in rounds])}
     if columns is not None:
         table["feature"] = [columns[r.model.feature] for r in rounds]
     cost_counts = np.array([r.cost_counts for r in rounds])
@@ -52,4 +50,4 @@ def history(
         table["threshold"] = boosted.choice.thresholds
     else:
         table |= {f"threshold[{group}]": boosted.choice.thresholds[:, k] for k, group in enumerate(groups)}
-    return pd.DataFrame(table, index=pd.RangeIndex(1, len(rounds) + 1, name="round"))
+    return table

@@ -90,9 +90,12 @@ def code_tables(
 def _code(
     binner: Binner, sources: list[Source], train: Sample, selection_sources: list[Source], selection: Sample
 ) -> CodedTables:
-    bundles = Bundles(binner)
-    coded = coded_selection = code_sample(bundles, sources, train)
+    columns = [binner.encode(sources, train.rows, train.team)]
     if selection is not train:
         binner.check(selection_sources)
-        coded_selection = code_sample(bundles, selection_sources, selection)
+        columns.append(binner.encode(selection_sources, selection.rows, selection.team))
+    bundles = Bundles.of(binner, columns, train.team)
+    coded = coded_selection = code_sample(bundles, columns[0], train)
+    if selection is not train:
+        coded_selection = code_sample(bundles, columns[1], selection)
     return CodedTables(bundles, sources, train, selection_sources, selection, coded, coded_selection)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Integers
+from .._engine.codes import MISSING
 from .._engine.kernels import binning, rounds
 from .._engine.threads import Team
 from .._table.bundles import Bundles
-from .._table.sources import Source
 
 BLOCK_ROWS = 1 << 13  # what a kernel needs of a block stays in the cache
 # Sample weights are so many units on average, but all together at most MAX_MASS. That leaves bits for what boosting
@@ -182,13 +182,26 @@ class CodedSample(NamedTuple):
 
     sample: Sample
     codes: Codes
-    has_missing: NDArray[np.bool_]  # which columns of X have missing values in these rows
+    # Which columns of X have missing values, and which categories that share the code *other*, in these rows.
+    has_missing: NDArray[np.bool_]
+    has_other: NDArray[np.bool_]
 
 
-def code_sample(bundles: Bundles, sources: list[Source], sample: Sample) -> CodedSample:
-    """The rows of a sample as codes; rows that are equal as codes are one row of the result."""
-    codes, has_missing = bundles.encode(sources, sample.rows, sample.team)
-    return merge_equal_rows(CodedSample(sample, codes, has_missing))
+def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> CodedSample:
+    """The rows of a sample with joint codes; rows that are equal as codes are one row of the result.
+
+    ``columns`` are the codes of the rows, an array per column of X; they are consumed.
+    """
+    has_missing, has_other = np.zeros((2, len(columns)), dtype=np.bool_)
+
+    def task(first: int, last: int) -> None:
+        for j in range(first, last):
+            column = bundles.binner.columns[j]
+            has_missing[j] = (columns[j] == MISSING).any()
+            has_other[j] = column.categorical and (columns[j] == column.n_bins + 1).any()
+
+    sample.team.run(task, len(columns), len(sample))
+    return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
 
 
 def merge_equal_rows(coded: CodedSample) -> CodedSample:
@@ -196,7 +209,7 @@ def merge_equal_rows(coded: CodedSample) -> CodedSample:
 
     Rows are told apart by 64-bit hashes, and compared in full before anything is merged.
     """
-    sample, codes, _ = coded
+    sample, codes = coded.sample, coded.codes
     if len(sample) < MIN_ROWS_TO_MERGE or not _looks_repetitive(codes):
         return coded
     hashes = _hashes(codes)

@@ -83,6 +83,12 @@ class TrainingMixin(ReadingMixin):
         if self.estimator is not None:
             if not has_fit_parameter(self.estimator, "sample_weight"):
                 raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
+            chosen = self.categorical_features
+            if chosen is not None and not isinstance(chosen, str) and len(chosen):
+                raise ValueError(
+                    f"categorical_features is for the native stump, and {type(self.estimator).__name__} would take "
+                    f"these columns as they are: encode them before, or leave it out, got {chosen!r}"
+                )
             return EstimatorLearner(
                 self.estimator, self.classes_, split.X, train, split.X_selection, selection, start, rng
             )
@@ -124,7 +130,7 @@ class TrainingMixin(ReadingMixin):
             margins = learner.selection_margins(self._ensemble)
             self._selection = SelectionData(cell, selection.sample_weight, len(self.groups_), margins)
         self.n_estimators_ = len(boosted.rounds)
-        self.history_ = history(
+        self._history = history(
             boosted,
             settings,
             group_names(self.groups_),

@@ -6,37 +6,38 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from .._model.prediction import History
 from .json_values import decode_value, encode_value
 from .model_file import MAX_HISTORY
 from .strict_json import Node
 
 
-def encode_history(history: pd.DataFrame) -> list[list[Any]]:
+def encode_history(history: History) -> list[list[Any]]:
     """One list per round; a float that is no number is null, infinity is text."""
-    return [list(row) for row in zip(*(_encode_column(history[name]) for name in history), strict=True)]
+    return [list(row) for row in zip(*map(_encode_column, history.values()), strict=True)]
 
 
-def _encode_column(column: pd.Series[Any]) -> list[Any]:
-    values: list[Any] = column.tolist()
-    if column.dtype == np.float64 and np.isfinite(column.to_numpy()).all():
+def _encode_column(column: Any) -> list[Any]:
+    values: list[Any] = list(column) if isinstance(column, list) else column.tolist()
+    if not isinstance(column, list) and column.dtype == np.float64 and np.isfinite(column).all():
         return values
     return [None if type(value) is float and np.isnan(value) else encode_value(value, "history_") for value in values]
 
 
-def decode_history(names: Node, rounds: Node, n_rounds: int) -> pd.DataFrame:
+def decode_history(names: Node, rounds: Node, n_rounds: int) -> History:
     """The reverse of :func:`encode_history`."""
     columns = [name.text() for name in names.items(MAX_HISTORY)]
     if len(set(columns)) < len(columns):
         names.fail("different names")
     rows = [row.values(len(columns), len(columns)) for row in rounds.items(n_rounds, n_rounds)]
-    table = {}
+    table: History = {}
     for i, (name, cells) in enumerate(zip(columns, zip(*rows, strict=True), strict=True)):
-        table[name] = values = _decode_column(cells, rounds, i)
+        values = _decode_column(cells, rounds, i)
         if len(set(map(type, values))) > 1:
             rounds.fail(f"values of one type in the column {name[:50]!r}")
-    return pd.DataFrame(table, index=pd.RangeIndex(1, n_rounds + 1, name="round"))
+        table[name] = values if type(values[0]) is str else np.array(values)
+    return table
 
 
 def _decode_column(cells: Sequence[Any], rounds: Node, i: int) -> list[Any]:

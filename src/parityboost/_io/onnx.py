@@ -1,7 +1,7 @@
 """A model of stumps as an ONNX graph: per column a code, by comparison, and a look-up in the column's table.
 
-Only what changes the score is computed: an edge between two bins of equal score and a category that scores like a
-missing value are left out.
+Only what changes the score is computed: an edge between two bins of equal score and a category that scores like all
+others are left out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
         graph.add_input(name, is_text(column))
         if is_text(column):
             category_texts(column)  # also of a column that is not used: its input has to be made all the same
-        table = table[: column.n_bins + 1]
+        table = table[: column.n_codes]
         if (table == table[MISSING]).all():
             constant += table[MISSING]
         else:
@@ -69,7 +69,8 @@ def onnx_inputs(model: Any, X: Any) -> dict[str, NDArray[Any]]:
     -------
     dict
         One array of shape ``(n_samples, 1)`` per column: float64, or text for an input of type ``string``. A missing
-        value is NaN or ``""``; if ``""`` is itself a category, another text that is none.
+        value is NaN or ``""``; if ``""`` is itself a category, the first of ``"missing 0"``, ``"missing 1"``, … that is
+        none.
 
     Examples
     --------
@@ -99,32 +100,44 @@ def _number_input(column: Column, source: Source) -> Floats:
         return np.full(len(source), np.nan)
     if isinstance(source, NumberSource):
         values = source.floats(slice(None))
-    else:  # a category that is no number is unseen
+    else:  # a category that is no number is none of the column's
         codes, found = source.factorized(slice(None))
-        values = np.array([*map(_number, found), np.nan])[codes]
+        none = _no_category(column)
+        values = np.array([*(_number(value, none) for value in found), np.nan])[codes]
     if isinstance(column, NumericColumn) and np.isinf(values).any():
         raise_infinite(column.name)
     return values
 
 
-def _number(value: Any) -> float:
-    """A category as a number; NaN, which is unseen, if it is none or beyond all floats."""
+def _no_category(column: Any) -> float:
+    """A number that is no category of the column: of the first numbers from 0 on, one more than it has suffice."""
+    return next(float(i) for i in range(column.n_bins + 1) if i not in column.categories)
+
+
+def _number(value: Any, none: float) -> float:
+    """A category as a number; ``none`` if it is no number or beyond all floats."""
     try:
-        return float(value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else np.nan
+        return float(value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else none
     except OverflowError:
-        return np.nan
+        return none
 
 
 def _text_input(column: Any, source: Source) -> NDArray[Any]:
     texts = category_texts(column)
     text_of = dict(zip(column.categories, texts, strict=True))
-    missing = next(text for text in ("", *(f"missing {i}" for i in range(len(texts)))) if text not in texts)
+    missing = missing_text(texts)
     codes, found = source.factorized(slice(None))
-    # Text that is no category stays as it is, to be unseen by the graph as well; anything else that is none might read
-    # like one.
-    taken = set(texts)
-    shown = [text_of.get(value, value if _is_text_of_its_own(value, taken) else missing) for value in found]
+    # Text that is no category stays as it is, to be none in the graph as well; anything else that is none might read
+    # like one, or like a missing value.
+    taken = {*texts, missing}
+    none = next(text for i in range(len(taken) + 1) if (text := f"other {i}") not in taken)
+    shown = [text_of.get(value, value if _is_text_of_its_own(value, taken) else none) for value in found]
     return np.array([*shown, missing], dtype=object)[codes]
+
+
+def missing_text(texts: list[str]) -> str:
+    """The text that stands for a missing value among the texts of categories."""
+    return next(text for text in ("", *(f"missing {i}" for i in range(len(texts)))) if text not in texts)
 
 
 def _is_text_of_its_own(value: Any, taken: set[str]) -> bool:
@@ -200,7 +213,7 @@ class Graph:
     def add_input(self, name: str, text: bool) -> None:
         _utf8(name, "column")
         kind = self.onnx.TensorProto.STRING if text else self.onnx.TensorProto.DOUBLE
-        note = "text; what is no category counts as missing" if text else "number; NaN is missing"
+        note = "text; empty is missing, unless that is a category" if text else "number; NaN is missing"
         self._inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["rows", 1], note))
 
     def constant(self, values: Any) -> str:
@@ -228,19 +241,21 @@ class Graph:
             edges = self.constant(np.concatenate([[-np.inf], column.edges[steps]]))
             code = self.count(self.node("Less", edges, name))
             return self.lookup(code, np.concatenate([table[:2], table[2:][steps]]))
-        kept = [i for i in range(column.n_bins) if table[i + 1] != table[MISSING]]
-        scores = np.concatenate([table[:1], table[1:][kept]])
-        codes = list(range(1, len(kept) + 1))
+        # Position 0 is for all other categories, 1 for missing values, the rest for categories that score differently.
+        other = table[column.other]
+        kept = [i for i in range(column.n_bins) if table[i + 1] != other]
+        scores = np.concatenate([[other, table[MISSING]], table[1:][kept]])
+        codes = list(range(1, len(scores)))
         if is_text(column):
             texts = category_texts(column)
-            keys = [texts[i].encode("utf8") for i in kept]
+            keys = [text.encode("utf8") for text in (missing_text(texts), *(texts[i] for i in kept))]
             encoded = self.node(
                 "LabelEncoder",
                 name,
                 domain="ai.onnx.ml",
                 keys_strings=keys,
                 values_int64s=codes,
-                default_int64=MISSING,
+                default_int64=0,
             )
             return self.lookup(self.node("Squeeze", encoded, self.constant([1])), scores)
         for i in kept:
@@ -249,7 +264,8 @@ class Graph:
                     f"column {column.name!r}: the category {column.categories[i]} is too large for ONNX's double"
                 )
         categories = self.constant(np.array([float(column.categories[i]) for i in kept]))
-        return self.lookup(self.count(self.node("Equal", name, categories), codes), scores)
+        same = self.node("Equal", name, categories)
+        return self.lookup(self.count(self.node("Concat", self.node("IsNaN", name), same, axis=1), codes), scores)
 
     def count(self, conditions: str, weights: list[int] | None = None) -> str:
         """How many conditions hold in each row, or the sum of their weights."""

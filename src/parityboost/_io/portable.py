@@ -81,7 +81,7 @@ class StorageMixin:
         - categories that are numbers or booleans: ``double`` as well, NaN or any other number for a missing value;
         - categories otherwise: ``string``, and any text that is no category, such as ``""``, for a missing value.
 
-        A category that did not occur in training counts as missing, as in :meth:`predict`. All columns are inputs, also
+        A category that did not occur in training is any other one, as in :meth:`predict`. All columns are inputs, also
         those that the model does not use. :func:`parityboost.onnx_inputs` makes the inputs from a DataFrame or array.
 
         Outputs: ``label`` of shape ``(rows,)``, of type int64, double, bool or string as the classes are;

@@ -84,7 +84,7 @@ class StumpEnsemble:
         sources = read_sources(X)
         self.binner.check(sources)
         with Team(1) as team:
-            codes = self.binner.encode(sources, slice(None), team)
+            codes = np.array(self.binner.encode(sources, slice(None), team))
         n_columns = len(codes)
         return self.staged_codes(codes, np.arange(n_columns), np.tile(np.arange(N_CODES), (n_columns, 1)))
 

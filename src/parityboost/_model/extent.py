@@ -40,9 +40,9 @@ def bin_edges(present: Any, low: float, high: float) -> Any:
 
 
 def category_shares(function: ShapeFunction, source: Source) -> list[float]:
-    """Share of each category, and of all other values at the end."""
+    """Share of each category, of all other ones, and of missing values."""
     codes, found = source.factorized(slice(None))
-    counts = np.bincount(codes + 1, minlength=len(found) + 1)[1:]
-    by_value = dict(zip(found.tolist(), counts.tolist(), strict=True))
+    missing, *counts = np.bincount(codes + 1, minlength=len(found) + 1).tolist()
+    by_value = dict(zip(found.tolist(), counts, strict=True))
     known = [by_value.get(category, 0) for category in function.categories]
-    return [count / len(codes) for count in (*known, len(codes) - sum(known))]
+    return [count / len(codes) for count in (*known, sum(counts) - sum(known), missing)]

@@ -54,7 +54,8 @@ class GroupSource:
         code_of_row = self._encode(binner, X, rows)
         pairs = np.unique(code_of_row.astype(np.int64) * n_groups + group)
         code, of_group = pairs // n_groups, pairs % n_groups
-        if len(pairs) > n_groups or len(np.unique(code)) < n_groups or MISSING in code:
+        in_bins = (code != MISSING) & (code <= binner.columns[self.columns[0]].n_bins)
+        if len(pairs) > n_groups or len(np.unique(code)) < n_groups or not in_bins.all():
             return self
         codes = np.empty(n_groups, dtype=X_BINNED_DTYPE)
         codes[of_group] = code

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
@@ -16,6 +17,9 @@ from .._table.frames import to_pandas
 from .ensemble import StumpEnsemble
 from .groups import GroupSource
 
+# What every round of boosting leaves behind: plain columns, which every store of models can hold.
+History = dict[str, "NDArray[Any] | list[str]"]
+
 
 class PredictionMixin:
     """Prediction from an ensemble, θ and a threshold; a mixin of the classifier."""
@@ -23,9 +27,11 @@ class PredictionMixin:
     n_jobs: int | None
     classes_: NDArray[Any]
     theta_: int
+    n_estimators_: int
     threshold_: Any
     _ensemble: Any
     _group_source: GroupSource | None
+    _history: History
 
     # Where metadata is routed, the methods that may need the groups get them unless told otherwise.
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sensitive_features": True}
@@ -91,6 +97,12 @@ class PredictionMixin:
 
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(accuracy_score(to_pandas(y), predicted, sample_weight=sample_weight))
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """What every round of boosting left behind, a row per round; a copy."""
+        check_is_fitted(self)
+        return pd.DataFrame(self._history, index=pd.RangeIndex(1, self.n_estimators_ + 1, name="round"))
 
     @property
     def estimator_weights_(self) -> Floats:

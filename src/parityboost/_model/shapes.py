@@ -13,6 +13,8 @@ from .._arrays import Floats
 from .._engine.codes import MISSING
 from .._table.binning import CategoricalColumn, Column
 
+OTHER = "any other"  # category, in tables and pictures
+
 
 @dataclass(frozen=True)
 class ShapeFunction:
@@ -31,7 +33,9 @@ class ShapeFunction:
     scores : tuple of float
         One for each of the ``len(thresholds) + 1`` steps, or one for each category.
     missing : float
-        Score of a missing value, and of a category that did not occur in training.
+        Score of a missing value.
+    other : float or None, default=None
+        Score of a category that did not occur in training, or that was too rare to be told apart. None for numbers.
 
     Examples
     --------
@@ -53,18 +57,21 @@ class ShapeFunction:
     categories: tuple[Any, ...]
     scores: tuple[float, ...]
     missing: float
+    other: float | None = None
 
     @property
     def is_flat(self) -> bool:
         """Whether the score is the same for all values: the model does not use the feature."""
-        return all(score == self.missing for score in self.scores)
+        return all(score == self.missing for score in self.scores) and self.other in (None, self.missing)
 
     def at(self, values: Any) -> Floats:
         """Score of each value."""
         column = pd.Series(values)
         if self.kind == "categorical":
             known = dict(zip(self.categories, self.scores, strict=True))
-            return np.array([known.get(value, self.missing) for value in column], dtype=np.float64)
+            other = self.missing if self.other is None else self.other
+            scores = [self.missing if pd.isna(value) else known.get(value, other) for value in column]
+            return np.array(scores, dtype=np.float64)
         try:
             numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
@@ -73,19 +80,21 @@ class ShapeFunction:
         return np.where(np.isnan(numbers), self.missing, steps)
 
     def frame(self) -> pd.DataFrame:
-        """A table to read: each interval or category with its score, then the missing values."""
+        """A table to read: each interval or category with its score, then other categories and the missing values."""
+        values, scores = [*_intervals(self.thresholds)], [*self.scores]
         if self.kind == "categorical":
-            values = [*self.categories, "missing or unseen"]
-        else:
-            values = [*_intervals(self.thresholds), "missing"]
-        return pd.DataFrame({"value": values, "score": [*self.scores, self.missing]})
+            values = [*self.categories]
+        if self.other is not None:
+            values, scores = [*values, OTHER], [*scores, self.other]
+        return pd.DataFrame({"value": [*values, "missing"], "score": [*scores, self.missing]})
 
 
 def read_shape(column: Column, table: Floats) -> ShapeFunction:
     """The step function of a column, from its score per code."""
     scores, missing = table[1 : column.n_bins + 1], float(table[MISSING])
     if isinstance(column, CategoricalColumn):
-        return ShapeFunction(column.name, "categorical", (), column.categories, tuple(scores.tolist()), missing)
+        other = float(table[column.other])
+        return ShapeFunction(column.name, "categorical", (), column.categories, tuple(scores.tolist()), missing, other)
     if not len(scores):  # a column that held nothing in training: whatever it holds now counts as missing
         scores = table[[MISSING]]
     changes = np.flatnonzero(scores[1:] != scores[:-1])

@@ -1,7 +1,8 @@
 """Columns of any dtype to ``uint8`` codes.
 
 Code 0 means missing, codes 1, 2, … are the bins of a column: its distinct values when there are at most ``max_bins`` of
-them, else bins of about equal weight, or its categories. The weak learner sees codes only, so missing values,
+them, else bins of about equal weight, or its categories. The code after the last category means *other*: a category too
+rare to have a code of its own, or one that was never seen. The weak learner sees codes only, so missing values,
 categories and numbers cost it the same.
 
 A *source* gives access to a column as the user handed it over; a *column* is what was learnt about it.
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Rows
-from .._engine.codes import MISSING, X_BINNED_DTYPE
+from .._engine.codes import MAX_CATEGORIES, MISSING, X_BINNED_DTYPE
 from .._engine.threads import Team
 from .cuts import Stretches, find_stretches
 from .sources import CategorySource, NumberSource, Source, raise_infinite
@@ -32,6 +33,11 @@ class NumericColumn:
     edges: Floats
     n_bins: int
     categorical = False
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes there are, from 0 on."""
+        return self.n_bins + 1
 
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
@@ -71,15 +77,30 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class CategoricalColumn:
-    """The categories of a column, sorted; category i has code i + 1, any other value counts as missing."""
+    """The categories of a column, sorted; category i has code i + 1, and all others share the code after the last.
+
+    In models of the first file format there was no such code: all others counted as missing.
+    """
 
     name: str
     categories: tuple[Any, ...]
+    mixed: bool = False  # held text and numbers, though the categories that were kept may all be of one kind
+    others_are_missing: bool = False
     categorical = True
 
     @property
     def n_bins(self) -> int:
         return len(self.categories)
+
+    @property
+    def other(self) -> int:
+        """The code of whatever is none of the categories."""
+        return MISSING if self.others_are_missing else len(self.categories) + 1
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes there are, from 0 on."""
+        return max(self.other, self.n_bins) + 1
 
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> CategoricalColumn:
@@ -89,21 +110,23 @@ class CategoricalColumn:
             order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: sort_key(values[i]))
         except TypeError as error:
             raise TypeError(f"column {source.name!r} has categories that cannot be sorted: {error}") from None
-        if len(order) > max_bins:
+        mixed = len({isinstance(values[i], str) for i in order}) > 1
+        most = min(max_bins, MAX_CATEGORIES)
+        if len(order) > most:
             mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
-            kept = set(sorted(order, key=lambda i: -mass[i])[:max_bins])
+            kept = set(sorted(order, key=lambda i: -mass[i])[:most])
             warn(
-                f"column {source.name!r} has {len(order)} categories, more than max_bins={max_bins}: "
-                f"the {len(order) - max_bins} rarest are treated as missing; drop it if it is an identifier or a date",
+                f"column {source.name!r} has {len(order)} categories, more than {most} (max_bins={max_bins}): the "
+                f"{len(order) - most} rarest are taken together as 'other'; drop it if it is an identifier or a date",
                 UserWarning,
                 stacklevel=2,
             )
             order = [i for i in order if i in kept]
-        return cls(source.name, tuple(plain(values[i]) for i in order))
+        return cls(source.name, tuple(plain(values[i]) for i in order), mixed)
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from; nothing but missing values is of any kind."""
-        if not self.categories:
+        if not self.categories or self.mixed:
             return
         kinds = {isinstance(category, str) for category in self.categories}
         if isinstance(source, NumberSource):
@@ -122,7 +145,7 @@ class CategoricalColumn:
         codes, values = source.factorized(rows)
         # Translate the few values, not the many rows; the extra last entry is for code -1, missing.
         known = {category: i + 1 for i, category in enumerate(self.categories)}
-        table = np.array([*(known.get(plain(value), MISSING) for value in values), MISSING], dtype=X_BINNED_DTYPE)
+        table = np.array([*(known.get(plain(value), self.other) for value in values), MISSING], dtype=X_BINNED_DTYPE)
         return table[codes]
 
 
@@ -161,16 +184,15 @@ class Binner:
         for column, source in zip(self.columns, sources, strict=True):
             column.check(source)
 
-    def encode(self, sources: list[Source], rows: Rows, team: Team) -> Codes:
-        """Codes of some rows, one contiguous row of the result per column of X."""
-        n_rows = n_rows_of(rows, sources)
-        codes = np.empty((len(self.columns), n_rows), dtype=X_BINNED_DTYPE)
+    def encode(self, sources: list[Source], rows: Rows, team: Team) -> list[Codes]:
+        """Codes of some rows, an array per column of X."""
+        codes: list[Any] = [None] * len(self.columns)
 
         def task(first: int, last: int) -> None:
             for j in range(first, last):
                 codes[j] = self.columns[j].encode(sources[j], rows)
 
-        team.run(task, len(self.columns), n_rows)
+        team.run(task, len(self.columns), n_rows_of(rows, sources))
         return codes
 
     @property

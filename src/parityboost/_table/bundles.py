@@ -7,14 +7,14 @@ the bundles, which are fewer than the columns; the histogram of a column is a su
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
-from .._arrays import Codes, Rows
-from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
+import numpy as np
+
+from .._arrays import Codes
+from .._engine.codes import N_CODES, X_BINNED_DTYPE
 from .._engine.threads import Team
-from .binning import Binner, n_rows_of
-from .sources import Source
+from .binning import Binner
 
 
 class Bundles:
@@ -32,9 +32,10 @@ class Bundles:
         Number of joint codes of each bundle.
     """
 
-    def __init__(self, binner: Binner) -> None:
+    def __init__(self, binner: Binner, n_codes: list[int] | None = None) -> None:
         self.binner = binner
-        n_codes = (binner.n_bins + 1).tolist()  # missing is a code too
+        if n_codes is None:
+            n_codes = [column.n_codes for column in binner.columns]
         self.members: list[list[int]] = []
         products: list[int] = []
         # First fit, largest first: not the least possible number of bundles, but close to it.
@@ -59,29 +60,40 @@ class Bundles:
                 self.code_of[column, : products[b]] = joint // stride % n_codes[column]
                 stride *= n_codes[column]
 
-    def join(self, codes: Codes) -> Codes:
-        """Joint codes from the codes of every column, ``codes[column, row]``."""
-        joint = np.zeros((len(self.members), codes.shape[1]), dtype=X_BINNED_DTYPE)
+    @classmethod
+    def of(cls, binner: Binner, coded: list[list[Codes]], team: Team) -> Bundles:
+        """Room for the codes that occur in some rows; *other* mostly does not."""
+        n_codes = [column.n_codes for column in binner.columns]
+
+        def task(first: int, last: int) -> None:
+            for j in range(first, last):
+                if binner.columns[j].categorical:
+                    n_codes[j] = max(binner.columns[j].n_bins, *(int(codes[j].max(initial=0)) for codes in coded)) + 1
+
+        team.run(task, len(n_codes), len(coded[0][0]))
+        return cls(binner, n_codes)
+
+    def join(self, codes: Sequence[Codes]) -> Codes:
+        """Joint codes from the codes of every column, ``codes[column][row]``."""
+        joint = np.zeros((len(self.members), len(codes[0])), dtype=X_BINNED_DTYPE)
         for j, column in enumerate(codes):
             joint[self.bundle_of[j]] += column * X_BINNED_DTYPE(self._strides[j])
         return joint
 
-    def encode(self, sources: list[Source], rows: Rows, team: Team) -> tuple[Codes, NDArray[np.bool_]]:
-        """Joint codes of some rows, one contiguous row per bundle, and which columns have missing values in them."""
-        n_rows = n_rows_of(rows, sources)
-        codes = np.empty((len(self.members), n_rows), dtype=X_BINNED_DTYPE)
-        has_missing = np.zeros(len(self.bundle_of), dtype=np.bool_)
+    def consume(self, codes: list[Codes], team: Team) -> Codes:
+        """The same, while the codes of the columns are let go one by one: they may be all that fits into memory."""
+        joint = np.empty((len(self.members), len(codes[0])), dtype=X_BINNED_DTYPE)
+        nothing = np.empty(0, dtype=X_BINNED_DTYPE)
 
         def task(first: int, last: int) -> None:
             for b in range(first, last):
                 for position, j in enumerate(self.members[b]):
-                    column = self.binner.columns[j].encode(sources[j], rows)
-                    has_missing[j] = (column == MISSING).any()
+                    column, codes[j] = codes[j], nothing
                     if position == 0:
-                        codes[b] = column
+                        joint[b] = column
                     else:
                         column *= X_BINNED_DTYPE(self._strides[j])
-                        codes[b] += column
+                        joint[b] += column
 
-        team.run(task, len(self.members), n_rows)
-        return codes, has_missing
+        team.run(task, len(self.members), joint.shape[1])
+        return joint

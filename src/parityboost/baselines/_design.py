@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._arrays import Floats
-from .._engine.codes import MAX_BINS
+from .._engine.codes import MAX_BINS, MISSING
 from .._table.binning import CategoricalColumn
 from .._table.sources import Source, TableLike, find_categorical, raise_infinite, read_sources
 
@@ -87,7 +87,8 @@ class CategoryColumns:
     def encode(self, source: Source) -> list[tuple[NDArray[Any], Floats]]:
         self.column.check(source)
         codes = self.column.encode(source, ALL).astype(np.int32)
-        return [(np.maximum(codes - 1, 0), (codes > 0).astype(np.float64))]
+        known = (codes != MISSING) & (codes <= self.column.n_bins)
+        return [(np.where(known, codes - 1, 0), known.astype(np.float64))]
 
 
 @dataclass(frozen=True)

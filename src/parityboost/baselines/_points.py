@@ -51,7 +51,7 @@ def read_points(binner: Binner, sources: list[Source], rows: NDArray[Any]) -> Po
     chosen = Binner(tuple(binner.columns[j] for j in categorical))
     if len(categorical):
         with Team(1) as team:
-            codes = chosen.encode([sources[j] for j in categorical], rows, team).T
+            codes = np.array(chosen.encode([sources[j] for j in categorical], rows, team)).T
     else:
         codes = np.full((len(rows), 0), MISSING)
     numbers = [source.floats(rows) for source, is_one in zip(sources, binner.categorical, strict=True) if not is_one]

@@ -25,6 +25,9 @@ from ._points import Points, read_points
 
 # A learner's weight is zero if its error is this close to one half.
 AT_CHANCE = 1e-10
+# Of numbers whose distances are asked for: the squares of millions of 2^500 have a finite sum, those of 1 next to the
+# largest float are still above zero.
+LARGEST_EXPONENT = 500
 
 
 class Synthetic(NamedTuple):
@@ -72,7 +75,7 @@ class Smote:
         search = NearestNeighbors(n_neighbors=min(k_neighbors, len(rows) - 1), algorithm="brute")
         with threadpool_limits(1):  # with more threads, neighbours at equal distance come in another order
             # Without an argument no point is its own neighbour.
-            matrix = self.points.numbers if plain else self.points.matrix()
+            matrix = _squarable(self.points.numbers) if plain else self.points.matrix()
             self.neighbours = search.fit(matrix).kneighbors(return_distance=False)
         self._majority = _majority(self.points.codes, self.neighbours)
 
@@ -133,6 +136,12 @@ def _check_numbers(binner: Binner, points: Points) -> None:
         raise ValueError(f'smote="plain" takes no missing values, but column {name!r} has some: fill or drop them')
 
 
+def _squarable(numbers: Floats) -> Floats:
+    """Huge numbers by one power of two, so that no squared distance overflows; others, and all ratios, stay exact."""
+    exponent = int(np.frexp(np.abs(numbers).max(initial=0.0))[1])
+    return np.ldexp(numbers, min(LARGEST_EXPONENT - exponent, 0))
+
+
 def _majority(codes: Codes, neighbours: NDArray[np.intp]) -> Codes:
     """The most frequent code among each point's neighbours, of equals that of the nearest."""
     majority = np.empty_like(codes)
@@ -182,7 +191,7 @@ class SmoteLearner:
         self.train, self.selection = train.sample, selection.sample
         self._selection_codes = selection.codes
         self._search = StumpSearch(bundles, train, criterion)
-        self._synthetic = bundles.join(synthetic)
+        self._synthetic = bundles.join(list(synthetic))
         self._minority = minority
         self._n_synthetic = n_synthetic
         self._n_real = n_real

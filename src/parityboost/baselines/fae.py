@@ -172,8 +172,8 @@ class FAEClassifier(Boundaries):
         masses = to_masses(data.weights)
         with Team(effective_n_jobs(self.n_jobs)) as team:
             binner = Binner.fit(sources, slice(None), masses.values_or_none, self.max_bins, categorical, team)
-            codes = binner.encode(sources, slice(None), team)
-        bundles = Bundles(binner)
+            codes = np.array(binner.encode(sources, slice(None), team))
+            bundles = Bundles.of(binner, [list(codes)], team)
         self.n_bags_ = number_of_bags(sizes) if self.n_bags is None else self.n_bags
         bags = draw_bags(cell, self._clusters(binner, sources, cell, rng), self.n_bags_, rng)
         settings = Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
@@ -181,7 +181,7 @@ class FAEClassifier(Boundaries):
         def train(rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
             """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""
             with Team(1) as team:
-                bag = code_sample(bundles, sources, Sample(data.y[rows], 1, masses.at(rows), rows, team))
+                bag = code_sample(bundles, list(codes[:, rows]), Sample(data.y[rows], 1, masses.at(rows), rows, team))
                 start = starting_factors(bag.sample.totals, None)
                 learner = StumpLearner(bundles, bag, bag, start, self.criterion)
                 boosted = boost(learner, settings)
@@ -220,7 +220,7 @@ class FAEClassifier(Boundaries):
         sources = read_sources(X)
         self._binner.check(sources)
         with Team(effective_n_jobs(self.n_jobs)) as team:
-            codes = self._binner.encode(sources, slice(None), team)
+            codes = np.array(self._binner.encode(sources, slice(None), team))
         total = np.zeros(len(X))
         for tables in self._tables:  # one after the other, as in training: the sums are the same to the last bit
             total += _votes(codes, tables)

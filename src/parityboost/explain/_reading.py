@@ -58,7 +58,7 @@ def encode(model: AdaFairClassifier, X: Any) -> Codes:
     binner, sources = model._ensemble.binner, read_sources(model._read_new(X))
     binner.check(sources)
     with Team(1) as team:
-        codes: Codes = binner.encode(sources, slice(None), team)
+        codes: Codes = np.array(binner.encode(sources, slice(None), team))
     return codes
 
 

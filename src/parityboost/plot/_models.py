@@ -10,6 +10,7 @@ import pandas as pd
 
 from .. import explain
 from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
+from .._model.shapes import OTHER
 from .._table.frames import to_pandas
 from .._table.inputs import group_name, read_groups
 from .._table.sources import Source
@@ -99,7 +100,7 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
 
 
 def _categories(function: explain.ShapeFunction, source: Source | None, top: int, ax: Axes | None) -> Axes:
-    """Bars per distinct score, highest first; missing and unseen values last."""
+    """Bars per distinct score, highest first; other categories and missing values last."""
     shares = None if source is None else category_shares(function, source)
     by_score: dict[float, list[int]] = {}
     for i, score in enumerate(function.scores):
@@ -114,20 +115,21 @@ def _categories(function: explain.ShapeFunction, source: Source | None, top: int
             members = sorted(members, key=lambda i: -shares[i])
             parts.append(sum(shares[i] for i in members))
         labels.append(_list_of([str(function.categories[i]) for i in members]))
-    labels.append("missing or unseen")
-    drawn = [*scores, function.missing]
+    labels += [OTHER, "missing"]
+    drawn = [*scores, function.missing if function.other is None else function.other, function.missing]
     ax = _style.axes(ax, _style.height_of(len(labels)))
     _style.rows(ax, labels, width=44)
     colours = [_style.UP if score > 0 else _style.DOWN for score in drawn]
     bars = ax.barh(np.arange(len(drawn)), drawn, 0.7, color=colours)
-    bars[-1].set(facecolor="none", edgecolor=colours[-1], hatch="////")
+    for bar, colour in zip(bars[-2:], colours[-2:], strict=True):
+        bar.set(facecolor="none", edgecolor=colour, hatch="////")
     ax.bar_label(bars, [_style.signed(score) for score in drawn], padding=3, fontsize=_style.SMALL, color=_style.QUIET)
     ax.axvline(0, color=_style.QUIET, linewidth=0.8)
     ax.spines["left"].set_visible(False)
     ax.margins(x=0.2)
     ax.locator_params(axis="x", nbins=6)
     if shares is not None:
-        parts.append(shares[-1])
+        parts += shares[-2:]
         for y, part in enumerate(parts):
             _in_margin(ax, y, f"{part:.1%}" if y else f"{part:.1%} of X")
     ax.set_xlabel("score")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from .._model.shapes import OTHER
 from . import _plot_parts as draw
 from . import _tables
 from ._plot_parts import GRID, LABEL, MAX_BARS, ROW, SERIES, Figure
@@ -91,7 +92,7 @@ def _end_of(found: Row, end: Any) -> str:
 
 
 def _category_shape(found: Row) -> tuple[list[Row], Row, str]:
-    """Bars per distinct score, highest first; missing and unseen values last."""
+    """Bars per distinct score, highest first; other categories and missing values last."""
     by_score: dict[float, list[tuple[float, str]]] = {}
     for name, value, share in zip(found["categories"], found["scores"], found["shares"], strict=True):
         by_score.setdefault(value, []).append((share, name))
@@ -106,7 +107,7 @@ def _category_shape(found: Row) -> tuple[list[Row], Row, str]:
     caption = f"{found['feature']}: the score is highest for {ends[0]} and lowest for {ends[-1]}."
     if len(by_score) > MAX_BARS:
         caption += f" The {MAX_BARS} scores that most rows have are drawn; all are in the table."
-    bars.append(("missing or unseen", found["missing"], found["missing_share"]))
+    bars += [(OTHER, found["other"], found["other_share"]), ("missing", found["missing"], found["missing_share"])]
     values = [draw.rounded(value) for _, value, _ in bars]
     layout = draw.layout(ROW * len(bars) + 40)
     layout["margin"]["b"] = 28

@@ -278,8 +278,10 @@ def _shape(function: explain.ShapeFunction, source: Any) -> dict[str, Any]:
         "missing": function.missing,
     }
     if function.kind == "categorical":
-        *shares, missing = category_shares(function, source)
-        return shape | {"categories": [str(c) for c in function.categories], "shares": shares, "missing_share": missing}
+        *shares, other, missing = category_shares(function, source)
+        names = [str(category) for category in function.categories]
+        shape |= {"categories": names, "shares": shares, "other": function.other, "other_share": other}
+        return shape | {"missing_share": missing}
     values = source.floats(slice(None))
     present = values[~np.isnan(values)]
     low, high = drawn_range(function.thresholds, present)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .._model.shapes import OTHER
 from . import _words
 
 Row = dict[str, Any]
@@ -178,7 +179,8 @@ def shape(found: Row) -> Table:
             [name, score(value), percent(share)]
             for name, value, share in zip(found["categories"], found["scores"], found["shares"], strict=True)
         ]
-        rows.append(["missing or unseen", score(found["missing"]), percent(found["missing_share"])])
+        rows.append([OTHER, score(found["other"]), percent(found["other_share"])])
+        rows.append(["missing", score(found["missing"]), percent(found["missing_share"])])
         return Table(caption, ["Value", "Score", "Share of rows"], rows)
     ends = [number(t) for t in found["thresholds"]]
     between = [f"above {low}, up to {high}" for low, high in pairwise(ends)]

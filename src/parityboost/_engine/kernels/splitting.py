@@ -59,6 +59,7 @@ def best_splits(
     n_bins: Array,
     categorical: Array,
     has_missing: Array,
+    has_other: Array,
     criterion: int,
     first: int,
     last: int,
@@ -71,23 +72,25 @@ def best_splits(
     ``histograms[bundle, y, :, joint code]`` are of bundles, ``code_of[f, joint code]`` tells a feature's code.
 
     A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes
-    left, all others right. Missing values (bin 0) try both sides, and separating them from all else is a split too.
+    left, all others right, also those that share the bin *other* after the last. Missing values (bin 0) try both sides,
+    and separating them from all else is a split too.
 
-        bins      0 | 1  2  3  4                 0 | 1  2  3  4
-        numeric   ? | L  L  R  R   s = 2         ? | R  L  R  R   s = 2   categorical
-        numeric   R | L  L  L  L   s = n_bins    L | R  R  R  R   s = 0   categorical
+        bins      0 | 1  2  3  4                 0 | 1  2  3  4  other
+        numeric   ? | L  L  R  R   s = 2         ? | R  L  R  R    R    s = 2   categorical
+        numeric   R | L  L  L  L   s = n_bins    L | R  R  R  R    R    s = 0   categorical
     """
     hist = np.empty((256, 2), dtype=np.int64)
     negative_unit, positive_unit = units[0], units[1]
     for f in range(first, last):
         bundle = bundle_of[f]
         bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
-        hist[: bins + 1] = 0
+        n_values = bins + 1 if has_other[f] else bins
+        hist[: n_values + 1] = 0
         for joint in range(n_joint[bundle]):
             hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
             hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
         all_negative, all_positive = 0, 0
-        for b in range(bins + 1):
+        for b in range(n_values + 1):
             all_negative += hist[b, 0]
             all_positive += hist[b, 1]
         total = all_negative * negative_unit + all_positive * positive_unit
@@ -101,7 +104,7 @@ def best_splits(
             else:
                 negative += hist[s, 0]
                 positive += hist[s, 1]
-            values_on_the_right = bins > 1 if is_categorical else s < bins
+            values_on_the_right = n_values > 1 if is_categorical else s < bins
             if not has_missing[f]:
                 if not values_on_the_right:
                     continue
@@ -125,7 +128,7 @@ def best_splits(
                 )
                 if score > scores[f] + tie:
                     scores[f], splits[f], missing_left[f] = score, s, goes_left
-        if is_categorical and has_missing[f] and bins > 1:
+        if is_categorical and has_missing[f] and n_values > 1:
             negative, positive = hist[MISSING, 0], hist[MISSING, 1]
             score = split_score(criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
             if score > scores[f] + tie:

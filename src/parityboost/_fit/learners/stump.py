@@ -94,6 +94,7 @@ class StumpSearch:
             bundles.binner.n_bins,
             self._categorical,
             train.has_missing,
+            train.has_other,
             splitting.ERROR if criterion == "error" else splitting.GINI,
         )
         self._team = train.sample.team
