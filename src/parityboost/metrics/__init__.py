@@ -9,6 +9,7 @@ take ``sensitive_features`` as a named keyword and can be used as scorers with m
     scorer = make_scorer(disparate_mistreatment, greater_is_better=False).set_score_request(sensitive_features=True)
 """
 
+from ._errors import ScoringError
 from ._groups import group_counts, group_table, into_groups, signed_differences
 from ._measures import (
     balanced_error_rate,
@@ -24,7 +25,7 @@ from ._measures import (
     statistical_parity_ratio,
     violation,
 )
-from ._scoring import ScoringError, fairness_scorer
+from ._scoring import fairness_scorer
 
 __all__ = [
     "ScoringError",

@@ -11,8 +11,8 @@ from sklearn.metrics._scorer import _BaseScorer
 from .._table.grouping import Grouping
 from .._table.inputs import read_table, sensitive_columns
 from ..notions import FairnessNotion
+from ._errors import ScoringError
 from ._groups import group_counts
-from ._scoring import ScoringError
 
 
 class FairnessScorer(_BaseScorer):

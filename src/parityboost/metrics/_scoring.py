@@ -1,4 +1,4 @@
-"""Scores for scikit-learn's searches: what to ask for, and what goes wrong. The scorer itself is in ``_scorer``."""
+"""What to ask for a score in scikit-learn's searches; the scorer itself is in ``_scorer``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ from ..notions import FairnessNotion, get_notion
 
 if TYPE_CHECKING:
     from ._scorer import FairnessScorer
-
-
-class ScoringError(BaseException):
-    """The groups of a scorer cannot be compared, whatever the model predicts.
-
-    It is no ``Exception``, because scikit-learn's searches make a score of NaN of those: all settings would be equal,
-    and ``best_params_`` the first of them.
-    """
 
 
 def fairness_scorer(
