@@ -38,6 +38,8 @@ class AdaBoostClassifier(AdaFairClassifier):
     _needs_groups = False
     validation_fraction = None
     sensitive_feature = None
+    bands = None
+    missing_group = None
 
     def __init__(
         self,

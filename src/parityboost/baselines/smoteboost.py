@@ -98,6 +98,8 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     estimator = None
     validation_fraction = None
     sensitive_feature = None
+    bands = None
+    missing_group = None
 
     def __init__(
         self,
