@@ -41,6 +41,8 @@ class AdaBoostClassifier(AdaFairClassifier):
     monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
+    bands = None
+    missing_group = None
 
     def __init__(
         self,

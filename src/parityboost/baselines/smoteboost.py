@@ -101,6 +101,8 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
+    bands = None
+    missing_group = None
 
     def __init__(
         self,

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from .compiling import Array, compiled
+import numpy as np
+
+from .compiling import Array, compiled, compiled_or
 
 CHUNK_ROWS = 1 << 12  # the codes and margins of so many rows stay in the cache while all pairs pass over them
 
 
-@compiled
+def add_steps_in_numpy(codes: Array, steps: Array, margin: Array) -> None:
+    """The twin of :func:`add_steps`."""
+    margin += steps[codes]
+
+
+@compiled_or(add_steps_in_numpy)
 def add_steps(codes: Array, steps: Array, margin: Array) -> None:
     """``margin += steps[codes]``."""
     for i in range(margin.shape[0]):
         margin[i] += steps[codes[i]]
 
 
-@compiled
+def add_pair_steps_in_numpy(
+    codes: Array,
+    columns: Array,
+    row_of: Array,
+    column_of: Array,
+    widths: Array,
+    starts: Array,
+    steps: Array,
+    margin: Array,
+) -> None:
+    """The twin of :func:`add_pair_steps`."""
+    for p, (first, second) in enumerate(columns):
+        row = row_of[p][codes[first, : len(margin)]].astype(np.int64)
+        margin += steps[starts[p] + row * widths[p] + column_of[p][codes[second, : len(margin)]]]
+
+
+@compiled_or(add_pair_steps_in_numpy)
 def add_pair_steps(
     codes: Array,
     columns: Array,
@@ -49,7 +72,25 @@ def count_cells(first: Array, second: Array, row_of: Array, column_of: Array, ma
         counts[row_of[first[i]], column_of[second[i]]] += mass[i] if weighted else 1
 
 
-@compiled
+def add_tree_in_numpy(
+    root: Array,
+    left: Array,
+    right: Array,
+    goes_left: Array,
+    left_of: Array,
+    right_of: Array,
+    steps: Array,
+    margin: Array,
+) -> None:
+    """The twin of :func:`add_tree`."""
+    on_the_left, on_the_right = (
+        np.where(left_of[left], steps[0], steps[1]),
+        np.where(right_of[right], steps[2], steps[3]),
+    )
+    margin += np.where(goes_left[root], on_the_left, on_the_right)
+
+
+@compiled_or(add_tree_in_numpy)
 def add_tree(
     root: Array,
     left: Array,
