@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .compiling import Array, compiled, compiled_or
 
 CHUNK_ROWS = 1 << 12  # the codes and margins of so many rows stay in the cache while all pairs pass over them
@@ -32,9 +30,9 @@ def add_pair_steps_in_numpy(
     margin: Array,
 ) -> None:
     """The twin of :func:`add_pair_steps`."""
-    for p, (first, second) in enumerate(columns):
-        row = row_of[p][codes[first, : len(margin)]].astype(np.int64)
-        margin += steps[starts[p] + row * widths[p] + column_of[p][codes[second, : len(margin)]]]
+    for p, (first, second) in enumerate(columns.tolist()):
+        row, column = row_of[p][codes[first, : len(margin)]], column_of[p][codes[second, : len(margin)]]
+        margin += steps[starts[p] + row.astype(int) * widths[p] + column]
 
 
 @compiled_or(add_pair_steps_in_numpy)
@@ -83,11 +81,10 @@ def add_tree_in_numpy(
     margin: Array,
 ) -> None:
     """The twin of :func:`add_tree`."""
-    on_the_left, on_the_right = (
-        np.where(left_of[left], steps[0], steps[1]),
-        np.where(right_of[right], steps[2], steps[3]),
-    )
-    margin += np.where(goes_left[root], on_the_left, on_the_right)
+    is_left = goes_left[root].astype(bool)
+    leaf = 3 - right_of[right].astype(int)
+    leaf[is_left] = 1 - left_of[left][is_left].astype(int)
+    margin += steps[leaf]
 
 
 @compiled_or(add_tree_in_numpy)
