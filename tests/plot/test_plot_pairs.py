@@ -79,7 +79,9 @@ def test_cells_of_few_rows_are_faded_and_cells_of_none_hatched(mixed):
 def test_rows_of_new_data_are_counted(mixed):
     model, X = mixed
     ax = plot.pair(model, "place", "job", pd.concat([X.iloc[:30]] * 2))
-    numbers = [int(text.get_text().split("\n")[1].replace(",", "")) for text in ax.texts[:-1] if "\n" in text.get_text()]
+    numbers = [
+        int(text.get_text().split("\n")[1].replace(",", "")) for text in ax.texts[:-1] if "\n" in text.get_text()
+    ]
     assert sum(numbers) == 60
 
 
