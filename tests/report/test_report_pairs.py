@@ -18,7 +18,7 @@ def data():
     rng = np.random.default_rng(1)
     n = 2000
     X = pd.DataFrame({"pay": rng.normal(size=n), "place": rng.choice(["a", "b", "<c>"], n), "age": rng.normal(size=n)})
-    y = (X["pay"] * np.where(X["place"] == "a", 1, -1) + 0.5 * X["age"] + rng.normal(size=n) > 0).astype(int)
+    y = (X["pay"] * np.where(X["place"] == "a", 1, -1) + 0.1 * X["age"] + 0.5 * rng.normal(size=n) > 0).astype(int)
     return X, y, np.where(rng.random(n) < 0.5, "x", "y")
 
 
