@@ -70,7 +70,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         kernel: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
     kernel._cache = ForgivingCache(kernel._cache)
     return kernel  # type: ignore[no-any-return]
 
