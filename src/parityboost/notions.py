@@ -91,6 +91,10 @@ class Gap:
         rates = self.rate(counts)
         if self.high_is_good:
             rates = -rates
+        if rates.ndim == 1:  # one table, as in every round of boosting: so few numbers are faster without arrays
+            values = rates.tolist()
+            best = min((value for value in values if value == value), default=np.nan)
+            return np.array([distance if (distance := value - best) > epsilon else 0.0 for value in values])
         behind = rates - np.fmin.reduce(rates, axis=-1, keepdims=True)
         return np.where(behind > epsilon, behind, 0.0)  # NaN is above nothing
 

@@ -36,6 +36,28 @@ def test_the_twin_of_the_look_up_gives_the_same_sums():
     np.testing.assert_array_equal(other, margin)
 
 
+def test_the_twins_of_pairs_and_trees_give_the_same_sums():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 256, (3, 1200)).astype(np.uint8)  # more than there are rows: a buffer
+    margin = rng.normal(size=1000)
+    columns = np.array([[0, 1], [2, 0]])
+    row_of, column_of = rng.integers(0, 4, (2, 256)).astype(np.uint8), rng.integers(0, 5, (2, 256)).astype(np.uint8)
+    arguments = (codes, columns, row_of, column_of, np.array([5, 5]), np.array([0, 20]), rng.normal(size=40))
+    assert_same_sums(lookup.add_pair_steps, lookup.add_pair_steps_in_numpy, arguments, margin)
+    sides = rng.random((3, 256)) < 0.5
+    arguments = (*codes[:, :1000], *sides, rng.normal(size=4))
+    assert_same_sums(lookup.add_tree, lookup.add_tree_in_numpy, arguments, margin)
+
+
+def assert_same_sums(kernel, twin, arguments, margin):
+    other = margin.copy()
+    mine = margin.copy()
+    kernel(*arguments, mine)
+    twin(*arguments, other)
+    np.testing.assert_array_equal(other, mine)
+    assert (mine != margin).any()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Models, data, and what numba's kernels make of them."""
@@ -46,7 +68,11 @@ def folder(tmp_path_factory):
     model = AdaFairClassifier(n_estimators=10, sensitive_feature="group", threshold="per_group", random_state=0)
     model.fit(X, y).save(folder / "model.json")
     AdaBoostClassifier(10).fit(X, y).save(folder / "plain.json")
+    trees = AdaFairClassifier(n_estimators=10, sensitive_feature="group", max_depth=2, random_state=0).fit(X, y)
+    trees.save(folder / "trees.json")
     expected = {
+        "trees": [value.hex() for value in trees.decision_function(X)],
+        "tree stages": [value.hex() for margin in trees.staged_decision_function(X) for value in margin],
         "scores": [value.hex() for value in model.decision_function(X)],
         "stages": [value.hex() for margin in model.staged_decision_function(X) for value in margin],
         "parts": contributions(model, X).to_numpy().tolist(),
@@ -81,7 +107,11 @@ def test_loading_predicting_and_explaining(folder):
 expected = json.loads((folder / "expected.json").read_text())
 assert [value.hex() for value in model.decision_function(X)] == expected["scores"]
 assert [value.hex() for margin in model.staged_decision_function(X) for value in margin] == expected["stages"]
+trees = parityboost.load(folder / "trees.json")
+assert [value.hex() for value in trees.decision_function(X)] == expected["trees"]
+assert [value.hex() for margin in trees.staged_decision_function(X) for value in margin] == expected["tree stages"]
 from parityboost import explain
+explain.contributions(trees, X), explain.importances(trees, X)
 assert explain.contributions(model, X).to_numpy().tolist() == expected["parts"]
 explain.importances(model, X), explain.shape_functions(model), explain.gap_decomposition(model, X, X["group"])
 model.set_theta(3).set_threshold(0.1).predict_proba(X)

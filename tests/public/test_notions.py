@@ -115,3 +115,15 @@ def test_an_unknown_notion_lists_the_known_ones():
 def test_notions_print_their_settings():
     assert repr(notions.StatisticalParity("misclassified")) == "StatisticalParity(boost='misclassified')"
     assert notions.StatisticalParity("misclassified") != notions.StatisticalParity()
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 5])
+def test_costs_of_one_table_are_those_of_a_stack_to_the_last_bit(n_groups):
+    rng = np.random.default_rng(n_groups)
+    for name in ("disparate_mistreatment", "statistical_parity", "equal_opportunity", "predictive_equality"):
+        counts = rng.integers(0, 4, (200, n_groups, 2, 2)).astype(float)  # many a group without a rate
+        notion = get_notion(name)
+        for epsilon in (0.0, 0.2):
+            stack = notion.costs(counts, epsilon)
+            assert np.isfinite(stack).all()
+            np.testing.assert_array_equal(np.array([notion.costs(table, epsilon) for table in counts]), stack)

@@ -69,6 +69,10 @@ def boost(
         ranking = Ranking(selection)
     else:
         threshold = settings.threshold
+    # With the usual settings the costs are taken from the very counts that the round's record holds.
+    counted_already = (
+        watched is train and settings.cumulative and settings.learner_weight == "error" and threshold == 0.0
+    )
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
     stopped = "n_estimators"
@@ -107,7 +111,8 @@ def boost(
             offers.add_candidates(ranking.candidates())
         else:
             offers.add_counts(selection.threshold_counts())
-        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train.threshold_counts()))
+        train_counts = counts if counted_already else train.threshold_counts()
+        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train_counts))
         if watch_objective:
             choice = offers.choose()
             if on_round is not None:

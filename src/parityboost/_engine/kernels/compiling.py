@@ -70,7 +70,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         kernel: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        in_memory: Callable[..., Any] = numba.njit(nogil=True)(function)
+        return in_memory
     kernel._cache = ForgivingCache(kernel._cache)
     return kernel  # type: ignore[no-any-return]
 
