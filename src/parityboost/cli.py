@@ -3,9 +3,10 @@
 # No postponed annotations here: typer reads them, and typer is imported only when the application is made.
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -375,6 +376,10 @@ def one_sentence() -> Iterator[None]:
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = lambda message, *_: say(f"Warning: {message}", err=True)
             yield
+    except BrokenPipeError:  # whoever reads our output has read enough, as head does
+        with suppress(OSError, ValueError):  # nothing is left for Python to write when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
     except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         say(f"Error: {text}", err=True)

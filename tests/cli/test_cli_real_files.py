@@ -103,6 +103,17 @@ def test_the_same_in_a_shell(folder):
     assert result.returncode == 0, result.stderr
     assert without_versions(folder / "shell.json") == without_versions(folder / "model.json")
     assert len(result.stdout.splitlines()) == 2
+    pd.concat([pd.read_csv(folder / "clean.csv")] * 100).to_csv(
+        folder / "long.csv", index=False
+    )  # more than a pipe holds
+    cut = subprocess.run(
+        f"{program} predict model.json long.csv --out - | head -n 2",
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    assert len(cut.stdout.splitlines()) == 2 and cut.stderr == b""  # no traceback for a reader that has read enough
 
 
 def write_parts(people, path):
