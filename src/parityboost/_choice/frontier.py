@@ -22,7 +22,7 @@ class SelectionData:
     """Rows of a known class and group, and their margin after each round.
 
     Nothing changes them, so a copy of a model shares them. A stored model shall hold no one's data: they are pickled as
-    None.
+    None, and to whatever else asks for their state (skops does) they are no rows.
     """
 
     cell: NDArray[Any]  # class * n_groups + group
@@ -38,6 +38,12 @@ class SelectionData:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"cell": np.empty(0, dtype=np.intp), "weight": np.empty(0), "n_groups": 0, "margins": None}
+
+    def __len__(self) -> int:
+        return len(self.cell)
 
     @property
     def totals(self) -> Floats:

@@ -186,7 +186,7 @@ class ControlMixin:
         if sensitive_features is not None or sample_weight is not None:
             raise ValueError("frontier was given groups or weights without data: pass X and y as well, or nothing")
         if self._frontier is None:
-            if self._selection is None:
+            if not self._selection:  # none, or no rows
                 raise ValueError(
                     f"this {type(self).__name__} holds no validation data: it was unpickled, loaded, or chooses no θ; "
                     "pass X, y and sensitive_features to frontier"
