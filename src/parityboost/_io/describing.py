@@ -120,8 +120,8 @@ def _encode_parameter(name: str, value: Any) -> Any:
             )
         return {"notion": value.name, **vars(value)}
     if isinstance(value, dict):
-        hashable = {key: tuple(item) if isinstance(item, (list, np.ndarray)) else item for key, item in value.items()}
-        return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in hashable.items()]}
+        pairs = ((key, tuple(item) if isinstance(item, (list, np.ndarray)) else item) for key, item in value.items())
+        return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in pairs]}
     if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
         items = value if isinstance(value, (list, tuple)) else value.tolist()
         # A list of sets of columns (interaction_cst) becomes one of tuples, which mean the same.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .compiling import Array, compiled, compiled_or
 
 CHUNK_ROWS = 1 << 12  # the codes and margins of so many rows stay in the cache while all pairs pass over them
@@ -32,10 +30,9 @@ def add_pair_steps_in_numpy(
     margin: Array,
 ) -> None:
     """The twin of :func:`add_pair_steps`."""
-    for p in range(columns.shape[0]):
-        first, second = codes[columns[p, 0], : len(margin)], codes[columns[p, 1], : len(margin)]
-        cell = row_of[p][first].astype(np.int64) * widths[p] + column_of[p][second]
-        margin += steps[starts[p] :][cell]
+    for p, (first, second) in enumerate(columns.tolist()):
+        row, column = row_of[p][codes[first, : len(margin)]], column_of[p][codes[second, : len(margin)]]
+        margin += steps[starts[p] + row.astype(int) * widths[p] + column]
 
 
 @compiled_or(add_pair_steps_in_numpy)
@@ -84,7 +81,9 @@ def add_tree_in_numpy(
     margin: Array,
 ) -> None:
     """The twin of :func:`add_tree`."""
-    leaf = np.where(goes_left[root], 1 - left_of[left].astype(np.intp), 3 - right_of[right].astype(np.intp))
+    is_left = goes_left[root].astype(bool)
+    leaf = 3 - right_of[right].astype(int)
+    leaf[is_left] = 1 - left_of[left][is_left].astype(int)
     margin += steps[leaf]
 
 
