@@ -12,7 +12,7 @@ import numpy as np
 from .._extras import install
 from .._io.atomic import write_atomically
 from .._stats import rates
-from . import _plots, _tables, _words
+from . import _pairs, _plots, _tables, _words
 from ._measures import FAIRNESS, PERFORMANCE
 from ._summary import build
 from ._tables import Row
@@ -83,6 +83,7 @@ def to_html(report: dict[str, Any]) -> str:
         tables=_all_tables(report),
         figures=figures,
         live=_live(report),
+        pairs=_pairs.sentence(report["model"]) if figures["pairs"] else "",
         notes=[f"{row['group']}: {row['note']}" for row in report["audit"]["groups"] if row["note"]],
         data=Markup(_script_json({"charts": charts, "rounds": report["rounds"]})),
         style=Markup(_resource("_style.css")),
