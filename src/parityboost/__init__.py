@@ -19,4 +19,4 @@ __all__ = [
     "notions",
     "onnx_inputs",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
