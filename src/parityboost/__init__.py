@@ -6,11 +6,13 @@ from ._io.onnx import onnx_inputs
 from ._io.strict_json import ModelFileError
 from ._model.warning import FitWarning
 from .estimators import AdaFairClassifier
+from .recommended import ParityBoostClassifier
 
 __all__ = [
     "AdaFairClassifier",
     "FitWarning",
     "ModelFileError",
+    "ParityBoostClassifier",
     "__version__",
     "load",
     "metrics",
