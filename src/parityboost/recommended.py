@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -21,15 +21,19 @@ from ._choice.frontier import SelectionData
 from ._choice.settings import Settings
 from ._engine.threads import Team
 from ._model.averaged import AveragedEnsemble
+from ._model.calibration import Calibrator
+from ._model.dial import FAIR, WEIGHTS, Dial, Point, nearest
+from ._model.grid import all_on_grid
 from ._table.inputs import check_groups, group_names, shown
 from ._table.sources import column_names, find_categorical, read_sources
 from ._table.weights import read_class_weight, rows_per_weight
 from .estimators import MAX_GROUP_THRESHOLDS, AdaFairClassifier
-from .notions import StatisticalParity, get_notion
+from .notions import NoNotion, StatisticalParity, get_notion
 
 __all__ = ["ParityBoostClassifier"]
 
 MAX_BAGS = 1000
+MIN_ROWS_TO_BLEND = 500  # of each class and group, held out
 
 
 class ParityBoostClassifier(AdaFairClassifier):
@@ -81,6 +85,8 @@ class ParityBoostClassifier(AdaFairClassifier):
         Stop a training after so many rounds without a better choice.
     keep : float, default=0.5
         The share of the best balanced accuracy over chance that a choice has to keep.
+    dial : bool, default=False
+        Also train the plain model, so that :meth:`set_fairness` can move between the two; takes about twice as long.
     max_violation : float or None, default=None
         The largest violation that is acceptable: among choices below it the lowest balanced error is taken.
     sensitive_feature : str, int, list or None, default=None
@@ -100,6 +106,8 @@ class ParityBoostClassifier(AdaFairClassifier):
     ----------
     classes_, groups_, threshold_, warnings_, feature_importances_, n_features_in_, feature_names_in_ :
         As in :class:`AdaFairClassifier`.
+    fairness_ : float
+        Where the model stands between the plain one (0) and the fair one (1), see :meth:`set_fairness`.
     thetas_ : ndarray of shape (number of bags,)
         How many trees of each training are used.
     theta_, n_estimators_ : int
@@ -124,6 +132,7 @@ class ParityBoostClassifier(AdaFairClassifier):
             for name, rule in AdaFairClassifier._parameter_constraints.items()
             if name not in ("cumulative", "costs_from", "learner_weight", "estimator")
         },
+        "dial": ["boolean"],
         "n_bags": [Interval(Integral, 1, MAX_BAGS, closed="both"), list, tuple, HasMethods(["split"])],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
@@ -150,6 +159,7 @@ class ParityBoostClassifier(AdaFairClassifier):
         validation_fraction: float = 0.33,
         n_iter_no_change: int | None = None,
         keep: float = 0.5,
+        dial: bool = False,
         max_violation: float | None = None,
         sensitive_feature: Any = None,
         bands: dict[Any, Any] | None = None,
@@ -175,6 +185,7 @@ class ParityBoostClassifier(AdaFairClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.keep = keep
+        self.dial = dial
         self.max_violation = max_violation
         self.sensitive_feature = sensitive_feature
         self.bands = bands
@@ -207,7 +218,7 @@ class ParityBoostClassifier(AdaFairClassifier):
         -------
         self
         """
-        from ._fit.bags import CodeTable, combine, draw_folds, read_folds, train_bags
+        from ._fit.bags import CodeTable, combine, draw_folds, read_folds, same_cells, train_bags
         from ._table.binning import Binner
 
         self._forget()
@@ -218,7 +229,7 @@ class ParityBoostClassifier(AdaFairClassifier):
         n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
         self._check_number_of_groups(settings)
         if isinstance(self.n_bags, Integral):
-            folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction), rng)
+            folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
         else:
             folds = read_folds(self.n_bags, rows, X, y)
         for fold in folds:
@@ -242,9 +253,17 @@ class ParityBoostClassifier(AdaFairClassifier):
             return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
 
         bags = train_bags(folds, rows, table, settings, n_groups, make_learner, unit, n_jobs)
-        mean = combine(bags, rows, table)
+        ends = [combine(bags, rows, table)]
+        if self.dial:
+            plain = replace(settings, notion=NoNotion())
+            ends = [
+                combine(train_bags(folds, rows, table, plain, n_groups, make_learner, unit, n_jobs), rows, table),
+                *ends,
+            ]
+            ends = same_cells(ends, rows, table)
+        fair = ends[-1]
         self._fitted = settings
-        self._ensemble = AveragedEnsemble(binner, mean.effects, mean.spread, mean.importances)
+        self._ensemble = AveragedEnsemble(binner, fair.effects, fair.spread, fair.importances)
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self.theta_ = int(self.thetas_.sum())
         self.n_estimators_ = sum(len(bag.boosted.rounds) for bag in bags)
@@ -252,16 +271,15 @@ class ParityBoostClassifier(AdaFairClassifier):
         if settings.threshold == "per_group":
             self._group_source = self._source_of_groups(X, rows, sensitive_features, binner)
         if validation is None:
-            held = rows.at(mean.rows)
-            weight = held.masses.values.astype(np.float64) * held.masses.unit
-            self._selection = SelectionData(held.cell, weight, n_groups, _once(mean.margins))
+            held = rows.at(fair.rows)
+            cell, weight = held.cell, held.masses.values.astype(np.float64) * held.masses.unit
+            margins = [end.margins for end in ends]
         else:
             X_given, positions, cell, weights = self._read_validation(validation)
-            margins = self._ensemble.margin(X_given, 1, n_jobs)[positions]
             weight = np.empty(0) if weights is None else weights
-            self._selection = SelectionData(cell, weight, n_groups, _once(margins))
+            margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
             unit = rows_per_weight((*validation, None, None)[3], len(X_given))
-        self._choose_threshold(settings, unit)
+        self._choose(ends, SelectionData(cell, weight, n_groups, _stages(margins)), settings, unit)
         return self
 
     def _settings(self) -> Settings:
@@ -284,24 +302,115 @@ class ParityBoostClassifier(AdaFairClassifier):
         source = self._find_group_source(X, rows, Split(X, rows, X, None), sensitive_features)
         return source.with_codes(binner, X, rows.positions, rows.cell % len(self.groups_))
 
-    def _choose_threshold(self, settings: Settings, unit: float) -> None:
-        """The threshold for the averaged margins, and what is to be said about it."""
+    def _choose(self, ends: Any, selection: SelectionData, settings: Settings, unit: float) -> None:
+        """Thresholds for the averaged margins, on a dial for every blend, and what is to be said about the choice."""
         from ._fit.advice import choose_again, warn_of
 
-        assert self._selection is not None
-        choice = choose_again(self._selection, settings, unit, all_rows=True)
-        thresholds = choice.thresholds
-        self.threshold_ = thresholds[0] if thresholds.ndim > 1 else float(thresholds[0])
+        stages = [replace(selection, margins=_stages([margin])) for margin in selection.margins()]
+        choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
+        points = tuple(map(_point, stages, choices))
+        self._selection = selection
+        self._dial = Dial(ends[0].effects, ends[1].effects, points) if self.dial else None
+        at = 0
+        if self._dial is not None:
+            # One more number to choose: with few rows in a class of a group it would be fitted to noise.
+            enough = selection.totals.min() * unit >= MIN_ROWS_TO_BLEND
+            at = choose_again(selection, settings, unit, all_rows=True).theta - 1 if enough else FAIR
+            self._ensemble = self._ensemble.with_tables(self._dial.effects(WEIGHTS[at]))
+        self.fairness_ = WEIGHTS[at] if self.dial else 1.0
+        self._take(points[at])
+        names, labels = group_names(self.groups_), [shown(label) for label in self.classes_]
+        self.warnings_ = warn_of(choices[at], settings, stages[at], unit, names, labels)
+
+    def _take(self, point: Point) -> None:
+        self.threshold_, self._calibrator = point.threshold, point.calibrator
         if self._group_source is not None:
-            self._group_thresholds = thresholds
-        self.warnings_ = warn_of(
-            choice,
-            settings,
-            self._selection,
-            unit,
-            group_names(self.groups_),
-            [shown(label) for label in self.classes_],
-        )
+            self._group_thresholds = np.asarray(point.threshold)[None]
+
+    def set_fairness(self, fairness: float) -> Self:
+        """Move along the trade-off, without refitting: from the plain model (0) to the fair one (1) and beyond.
+
+        The threshold that was chosen for this blend at fit is set as well. For models fitted with ``dial=True``.
+
+        Parameters
+        ----------
+        fairness : float
+            One of 0.0, 0.1, 0.2, … 2.0.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, dial=True, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> model.set_fairness(0.5).fairness_
+        0.5
+        """
+        check_is_fitted(self)
+        if self._dial is None:
+            raise AttributeError(
+                "set_fairness needs the plain model beside the fair one: fit with dial=True, which takes about twice "
+                "as long. set_threshold moves this model, and frontier() lists the choices"
+            )
+        at = nearest(fairness)
+        self._ensemble = self._ensemble.with_tables(self._dial.effects(WEIGHTS[at]))
+        self._take(self._dial.points[at])
+        self.fairness_ = WEIGHTS[at]
+        return self
+
+    def predict_calibrated(self, X: Any) -> Floats:
+        """Probabilities per class, calibrated on rows that were held out: of 100 rows with 0.8, about 80 are positive.
+
+        They rise with the score. :meth:`predict_proba` gives scores that agree with :meth:`predict` instead: 0.5 is
+        where the decision changes, which need not be where the classes are equally likely.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            One column per class, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> bool(abs(model.predict_calibrated(adult.data)[:, 1].mean() - adult.target.mean()) < 0.02)
+        True
+        """
+        X = self._read_new(X)
+        positive = self._calibrator.at(self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs)))
+        return np.column_stack([1.0 - positive, positive])
+
+    def frontier(self, *args: Any, **options: Any) -> pd.DataFrame:
+        """As in :class:`AdaFairClassifier`, with ``fairness`` instead of θ: every blend with every threshold.
+
+        Parameters
+        ----------
+        *args, **options :
+            As there.
+
+        Returns
+        -------
+        DataFrame
+            The choices that no other beats in balanced error and violation.
+        """
+        found = super().frontier(*args, **options)
+        weights = np.array([1.0] if self._dial is None else WEIGHTS)
+        fairness = weights[found.pop("theta").to_numpy() - 1]
+        found.insert(0, "fairness", fairness)
+        return found
 
     def _keep_history(self, bags: list[Any], settings: Settings, columns: list[str]) -> None:
         """What each round of each training left behind."""
@@ -326,17 +435,28 @@ class ParityBoostClassifier(AdaFairClassifier):
     def set_theta(self, theta: float) -> Any:
         """Not for an average of several trainings, each of which has its own θ."""
         raise AttributeError(
-            "this model is an average of several trainings, each with a θ of its own: set_threshold moves it along its "
-            "trade-off, and frontier() lists the choices"
+            "this model is an average of several trainings, each with a θ of its own: set_fairness and set_threshold "
+            "move it along its trade-off, and frontier() lists the choices"
         )
 
     def staged_decision_function(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
         """Not for an average of several trainings."""
         raise AttributeError(
-            "an average of several trainings has no stages: AdaFairClassifier has, and history_ has every round"
+            "an average of several trainings has no stages; set_fairness moves it between the plain and the fair "
+            "model, and history_ has every round"
         )
 
 
-def _once(margins: Floats) -> Any:
-    """A function that goes through the stages of an average: there is one."""
-    return lambda: iter([margins])
+def _point(stage: SelectionData, choice: Any) -> Point:
+    """What a choice of the threshold comes to."""
+    threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
+    calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
+    return Point(threshold, float(choice.measures.ber[0]), float(choice.measures.violation[0]), calibrator)
+
+
+def _stages(margins: list[Floats]) -> Any:
+    """A function that goes through the blends of the margins of both ends, or through the margins of the only one."""
+    if len(margins) == 1:
+        return lambda: iter(margins)
+    plain, fair = margins
+    return lambda: (all_on_grid(plain + w * (fair - plain)) for w in WEIGHTS)

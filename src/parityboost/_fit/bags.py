@@ -42,7 +42,8 @@ class Fold(NamedTuple):
 
 def draw_folds(part: Part, n_bags: int, fraction: float, rng: np.random.RandomState) -> list[Fold]:
     """Splits that hold out a share of each class and group."""
-    return [Fold(*stratified_split(part.cell, fraction, rng)) for _ in range(n_bags)]
+    drawn = (stratified_split(part.cell, fraction, rng) for _ in range(n_bags))
+    return [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
 
 
 def read_folds(splits: Any, part: Part, X: Any, y: Any) -> list[Fold]:
@@ -195,3 +196,11 @@ def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
     margins = all_on_grid(sums[rows] / times[rows] + offset)
     importances = np.mean([bag.importances for bag in bags], axis=0)
     return Combined(effects, differences(parts, factors), importances, offset, rows, margins)
+
+
+def same_cells(ends: Sequence[Combined], part: Part, table: CodeTable) -> list[Combined]:
+    """The same means with pairs that have the same cells in all of them, so that they can be blended."""
+    effects = [end.effects for end in ends]
+    given = table.bundled, part.masses.values, part.masses.unit
+    chosen = np.eye(len(ends)).tolist()
+    return [end._replace(effects=average(effects, row, *given)) for end, row in zip(ends, chosen, strict=True)]

@@ -70,6 +70,10 @@ class AveragedEnsemble:
         """Each feature's share."""
         return self.shares
 
+    def with_tables(self, tables: Effects) -> AveragedEnsemble:
+        """The same columns with other tables."""
+        return AveragedEnsemble(self.binner, tables, self.spread, self.shares)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_ready": None, "_pure": None}
 
@@ -78,7 +82,7 @@ def average(
     parts: Sequence[Effects], factors: Sequence[float], bundled: Bundled, mass: Integers, unit: float
 ) -> Effects:
     """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells."""
-    tables = all_on_grid(sum(factor * part.tables for part, factor in zip(parts, factors, strict=True)))
+    tables = all_on_grid(np.sum([f * part.tables for part, f in zip(parts, factors, strict=True)], axis=0))
     found: dict[tuple[int, int], list[tuple[Pair, float]]] = {}
     for part, factor in zip(parts, factors, strict=True):
         for pair in part.pairs:
@@ -89,9 +93,9 @@ def average(
             common_cells([getattr(pair, side) for pair, _ in weighted]) for side in ("row_of", "column_of")
         )
         rows, columns = (np.unique(cell_of, return_index=True)[1] for cell_of in (row_of, column_of))
-        scores = sum(f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted)
+        each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
         weight = count_pair(features, row_of, column_of, bundled, mass).astype(np.float64) * unit
-        pairs.append(Pair(features, row_of, column_of, all_on_grid(scores), weight))
+        pairs.append(Pair(features, row_of, column_of, all_on_grid(np.sum(each, axis=0)), weight))
     return Effects(tables, pairs)
 
 
