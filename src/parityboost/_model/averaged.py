@@ -70,6 +70,11 @@ class AveragedEnsemble:
         """Each feature's share."""
         return self.shares
 
+    def used_features(self) -> set[int]:
+        """The features that anything depends on."""
+        alone = np.flatnonzero(self.tables.tables.any(axis=1) | self.spread.any(axis=1)).tolist()
+        return {*alone, *(f for pair in self.tables.pairs for f in pair.features)}
+
     def with_tables(self, tables: Effects) -> AveragedEnsemble:
         """The same columns with other tables."""
         return AveragedEnsemble(self.binner, tables, self.spread, self.shares)

@@ -37,6 +37,10 @@ class TreeEnsemble:
         self._last: tuple[int, Effects, Tables] | None = None
         self._pure: tuple[int, Effects] | None = None
 
+    def used_features(self) -> set[int]:
+        """The features that some learner asks about."""
+        return {feature for learner in self.learners for feature in learner.features}
+
     @property
     def learners(self) -> list[Tree]:
         """The weak learners."""
