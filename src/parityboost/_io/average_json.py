@@ -104,7 +104,7 @@ def read_average(model: Any, node: Node, binner: Binner, per_group: bool) -> Non
             fields["ends"].fail("the same pairs, with the same cells, at both ends")
         n_groups = len(model.groups_) if per_group else None
         nodes = fields["points"].items(len(WEIGHTS), len(WEIGHTS))
-        model._dial = Dial(*ends, tuple(_read_point(point, n_groups) for point in nodes))
+        model._dial = Dial(ends[0], ends[1], tuple(_read_point(point, n_groups) for point in nodes))
         tables = model._dial.effects(model.fairness_)
     model._ensemble = AveragedEnsemble(binner, tables, spread, shares)
 
