@@ -22,14 +22,15 @@ class Calibrator(NamedTuple):
     @classmethod
     def fit(cls, margins: Floats, positive: NDArray[np.bool_], weight: Floats) -> Calibrator:
         """Isotonic regression of the classes on the margins, drawn through the means of bins."""
-        order = np.argsort(margins, kind="stable")
-        x, y = margins[order], positive[order].astype(np.float64)
-        w = weight[order] if len(weight) else np.ones(len(x))
-        share = np.cumsum(w) / w.sum()
-        bins = np.minimum((MAX_BINS * (share - 0.5 * w / w.sum())).astype(np.intp), MAX_BINS - 1)
-        # Equal margins are in one bin: the probability must not depend on the order of rows.
+        w = weight if len(weight) else np.ones(len(margins))
+        order = np.lexsort((positive, w, margins))  # an order of its own: the rows' order must not change a bit
+        x, y, w = margins[order], positive[order].astype(np.float64), w[order]
         starts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
-        bins = np.repeat(bins[starts], np.diff(np.append(starts, len(x))))
+        # Equal margins are one: the bin is that of the middle of their weight.
+        of_each = np.add.reduceat(w, starts)
+        middle = (np.cumsum(of_each) - 0.5 * of_each) / of_each.sum()
+        bins = np.minimum((MAX_BINS * middle).astype(np.intp), MAX_BINS - 1)
+        bins = np.repeat(bins, np.diff(np.append(starts, len(x))))
         mass = np.bincount(bins, w, minlength=MAX_BINS).astype(np.float64)
         used = mass > 0
         centres = np.bincount(bins, w * x, minlength=MAX_BINS)[used] / mass[used]
