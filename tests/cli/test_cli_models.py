@@ -75,9 +75,8 @@ def test_train_predict_audit_equals_the_same_in_python(folder, model):
 
 def test_the_recommended_model_can_be_trained(folder):
     options = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--rounds", "10", "--holdout", "0.3"]
-    result = run(
-        "train", folder / "new.csv", *options, "--method", "parityboost", "--model", folder / "recommended.json"
-    )
+    path = folder / "recommended.json"
+    result = run("train", folder / "new.csv", *options, "--method", "parityboost", "--model", path)
     assert result.exit_code == 0, result.output
     assert "the mean of 4 trainings" in result.output and "ParityBoost  AdaBoost" in result.output
     model = parityboost.load(path)
