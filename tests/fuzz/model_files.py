@@ -49,6 +49,7 @@ def make_models():
     yield AdaFairClassifier(threshold="per_group", sensitive_feature="job", **common).fit(X, np.where(y, "yes", "no"))
     yield AdaFairClassifier(threshold="per_group", class_weight={0: 2.0}, **common).fit(X, y, sensitive_features=both)
     yield AdaFairClassifier(threshold="auto", notion="none", **common).fit(X, y == 1, sensitive_features=bands)
+    yield AdaFairClassifier(max_depth=2, interaction_cst=[{0, 1}], **common).fit(X, y, sensitive_features=group)
     yield AdaBoostClassifier(6, categorical_features=[0]).fit(X.to_numpy(dtype=object)[:, :1], y / 1.0)
     yield SMOTEBoostClassifier(4, n_synthetic=5, random_state=0).fit(X, y)
 

@@ -1,6 +1,7 @@
 """Models as ONNX graphs: what onnxruntime says of them is what they say."""
 
 import sys
+import warnings
 
 import numpy as np
 import onnx
@@ -13,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, onnx_inputs
+from parityboost import AdaFairClassifier, FitWarning, onnx_inputs
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.datasets import load_adult
 
@@ -39,7 +40,9 @@ def assert_same(model, X, **options):
     return graph, label
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": "auto", "class_weight": "balanced"}, {"max_bins": 50}])
+@pytest.mark.parametrize(
+    "options", [{}, {"threshold": "auto", "class_weight": "balanced"}, {"max_bins": 50}, {"max_depth": 2}]
+)
 def test_adult_is_predicted_the_same(options):
     adult = load_adult()
     model = AdaFairClassifier(n_estimators=200, random_state=0, **options)
@@ -47,8 +50,9 @@ def test_adult_is_predicted_the_same(options):
     graph, label = assert_same(model, adult.data)
     assert label.dtype == np.int64
     assert [i.name for i in graph.graph.input] == list(adult.data.columns)
-    # No more than the stumps need is compared.
-    assert sum(np.prod(c.dims, dtype=int) for c in graph.graph.initializer) < 3 * model.theta_
+    # No more than the learners need is compared; tables of pairs have some cells for each tree.
+    per_learner = 3 if model.max_depth == 1 else 20
+    assert sum(np.prod(c.dims, dtype=int) for c in graph.graph.initializer) < per_learner * model.theta_
 
 
 @pytest.mark.parametrize("kind", [AdaBoostClassifier, SMOTEBoostClassifier])
@@ -121,13 +125,17 @@ def tables(draw):
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
-@given(tables(), st.sampled_from(LABELS))
-def test_every_kind_of_column_is_predicted_the_same(table, labels):
+@given(tables(), st.sampled_from(LABELS), st.sampled_from([1, 2]))
+def test_every_kind_of_column_is_predicted_the_same(table, labels, depth):
     X, y, new, categorical = table
     labels = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
-    model = AdaBoostClassifier(10, categorical_features=categorical)
+    model = AdaFairClassifier(
+        "none", n_estimators=10, max_depth=depth, categorical_features=categorical, validation_fraction=None
+    )
     try:
-        model.fit(X, labels[y])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)
+            model.fit(X, labels[y], sensitive_features=np.arange(len(y)) // 2 % 2)
     except ValueError as error:
         assume("no better than chance" not in str(error))
         raise

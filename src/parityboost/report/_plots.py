@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from .. import explain
 from . import _plot_parts as draw
 from . import _tables
 from ._pairs import figure as pair
@@ -128,7 +129,7 @@ def importances(report: Row) -> Figure:
     layout["xaxis"] |= draw.axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
     trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], SERIES[0])
     most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
-    kinds = "features and pairs" if report["model"]["pairs"] else "features"
+    kinds = explain.kinds_of(row["feature"] for row in used)
     caption = (
         f"Importance of {most}{len(used)} {kinds} that the model uses, of {len(report['model']['importances'])}: "
         f"{what}. {shown[0]['feature']} matters most."
@@ -264,7 +265,8 @@ def gaps(found: Row, at: int) -> Figure:
     shown = [("total", found["total"]), *((row["feature"], row["parts"]) for row in rows[:12])]
     if len(rows) > 12:
         rest = [sum(row["parts"][m] for row in rows[12:]) for m in range(n_models)]
-        shown.append((f"{len(rows) - 12} other features", rest))
+        kinds = explain.kinds_of(row["feature"] for row in rows[12:])
+        shown.append((f"{len(rows) - 12} other {kinds}", rest))
     traces = []
     for m, name in enumerate(found["models"]):
         values = [draw.rounded(parts[m]) for _, parts in shown]
