@@ -26,7 +26,11 @@ GERMAN = ["--encoding", "latin-1", "--decimal", ","]
 
 
 def run(*arguments, stdin=None):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=stdin)
+    try:
+        runner = CliRunner(mix_stderr=False)
+    except TypeError:  # newer versions of click keep them apart
+        runner = CliRunner()
+    return runner.invoke(cli.app, [str(argument) for argument in arguments], input=stdin)
 
 
 def run_well(*arguments, stdin=None):

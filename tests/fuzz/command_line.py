@@ -187,6 +187,7 @@ def draw_train(world, path, model):
         flags += ["--report", str(report)]
         if report.suffix == ".txt" or not report.parent.exists():
             world.wrong("report", report.name, report)
+    if "--report" in flags or "--holdout" in flags:
         world.odd("class and group", "--holdout", "has no example of class")
     words = [word for pair in options.items() for word in (pair[0], str(pair[1]))]
     return ["train", *words, *flags, str(path)]
