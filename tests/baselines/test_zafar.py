@@ -109,7 +109,7 @@ def test_a_solver_that_fails_leaves_plain_logistic_regression(people, monkeypatc
 def test_a_missing_extra_says_what_to_install(people, monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     X, y, group = people
-    with pytest.raises(ImportError, match=r'pip install "parityboost\[baselines\]"'):
+    with pytest.raises(ImportError, match=r'pip install "cvxpy>='):
         ZafarClassifier(solver="dccp").fit(X, y, sensitive_features=group)
 
 
