@@ -298,7 +298,7 @@ def test_a_model_that_could_not_be_saved_is_not_trained(folder, monkeypatch):
     def too_late(*args, **kwargs):
         raise AssertionError("trained first")
 
-    monkeypatch.setattr("parityboost._cli._models.AdaFairClassifier", too_late)
+    monkeypatch.setattr("parityboost._cli._models.AdaFairClassifier.fit", too_late)
     train = [argument.format(folder) for argument in TRAIN]
     for more, message in {
         ("--rounds", "200000"): "it has 200000 rounds, and a file holds at most 100000",

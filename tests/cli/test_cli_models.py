@@ -371,7 +371,7 @@ def test_what_would_fail_at_the_end_is_said_at_the_start(small, monkeypatch):
     def too_late(*args, **kwargs):
         raise AssertionError("trained or read first")
 
-    monkeypatch.setattr("parityboost._cli._models.AdaFairClassifier", too_late)
+    monkeypatch.setattr("parityboost._cli._models.AdaFairClassifier.fit", too_late)
     monkeypatch.setattr("parityboost._cli._models.read_pieces", too_late)
     train, gone = train_small(small, "n.json", "g"), small / "gone"
     predict = ["predict", small / "m.json", small / "t.csv", "--out"]
