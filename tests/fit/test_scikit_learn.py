@@ -50,8 +50,8 @@ def explained(estimator):
             "class_weight sets the weights that boosting starts from; the threshold that is chosen afterwards undoes it"
         )
         reasons["check_sample_weight_equivalence_on_dense_data"] = (
-            "splits are drawn by rows, and a repeated row is several; with splits that are given, weights equal repeats "
-            "(test_bags.py)"
+            "splits are drawn by rows, and a repeated row is several; with splits that are given, weights equal "
+            "repeats (test_bags.py)"
         )
     elif parse_version(sklearn.__version__) < parse_version("1.7"):
         reasons["check_sample_weight_equivalence_on_dense_data"] = (
