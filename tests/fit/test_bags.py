@@ -341,3 +341,23 @@ def test_a_useless_average_is_warned_of():
         model = ParityBoostClassifier(n_bags=2, n_estimators=5, keep=0.0, max_violation=0.0, random_state=0)
         model.fit(X, y, sensitive_features=group)
     assert model.warnings_
+
+
+def test_a_report_beside_a_plain_model_and_one_row_on_the_command_line(tmp_path):
+    """The plain model has no pairs of features: they add nothing to its gap."""
+    pytest.importorskip("jinja2"), pytest.importorskip("plotly")
+    testing = pytest.importorskip("typer.testing")
+    from parityboost import cli, report
+    from parityboost.baselines import AdaBoostClassifier
+
+    model, X, y, group = fitted(400, n_estimators=30)
+    baseline = AdaBoostClassifier(10).fit(X, y)
+    gaps = explain.compare_gaps({"plain": baseline, "ours": model}, X, group)
+    assert gaps.notna().all().all() and any(" × " in name for name in gaps.index)
+    report.write_report(tmp_path / "report.html", model, X, y, sensitive_features=group, baseline=baseline)
+    model.save(tmp_path / "model.json")
+    X.to_csv(tmp_path / "rows.csv", index=False)
+    arguments = ["explain", str(tmp_path / "model.json"), "--data", str(tmp_path / "rows.csv"), "--row", "1"]
+    result = testing.CliRunner().invoke(cli.app, [*arguments, "--top", "50"])
+    assert result.exit_code == 0, result.output
+    assert " × " in result.output and "score" in result.output

@@ -10,6 +10,7 @@ import pandas as pd
 
 from .._table.sources import listed
 from ..datasets._formats import AS_FOUND, TextFormat
+from ..explain._reading import PAIR
 from ._files import check_model_file
 from ._streams import as_files
 from ._tables import read_pieces
@@ -43,7 +44,7 @@ def _explanation(model: Any, X: pd.DataFrame | None, feature: str | None, top: i
         parts = contributions(model, X).iloc[0]
         values = X.iloc[0]
         order = parts.drop("constant").abs().sort_values(ascending=False).index[:top]
-        lines = [one_line(f"{name} = {values[name]}").ljust(44) + f"{parts[name]:+9.4f}" for name in order]
+        lines = [one_line(_with_value(name, values)).ljust(44) + f"{parts[name]:+9.4f}" for name in order]
         score = float(parts.sum())
         others = parts.drop(["constant", *order])
         if len(others):
@@ -66,6 +67,12 @@ def _explanation(model: Any, X: pd.DataFrame | None, feature: str | None, top: i
         "See what a feature's values add with --feature NAME, and one row with --data FILE --row NUMBER.",
     ]
     return "\n".join(lines)
+
+
+def _with_value(name: str, values: pd.Series[Any]) -> str:
+    """A feature with its value, or both features of a pair with theirs."""
+    both = [name] if name in values else name.split(PAIR)
+    return PAIR.join(f"{part} = {values[part]}" if part in values else part for part in both)
 
 
 def _unusable(value: Any) -> str | None:

@@ -129,7 +129,10 @@ def compare_gaps(
                 f"there are more than two groups ({pairs}): name the two to compare, groups=(first, second)"
             )
         gaps[name] = table.drop(index=TOTAL).iloc[:, 0]
-    return _with_total(pd.DataFrame(gaps))
+    # A pair of features that a model does not have adds nothing to its gap.
+    features = list(dict.fromkeys(feature for gap in gaps.values() for feature in gap.index))
+    table = pd.DataFrame({name: gap.reindex(features, fill_value=0.0) for name, gap in gaps.items()})
+    return _with_total(table.rename_axis("feature"))
 
 
 def _pairs(found: list[Any], groups: tuple[Any, Any] | None) -> list[tuple[int, int]]:
