@@ -148,7 +148,10 @@ def read_groups(
         column = frame.iloc[:, position]
         missing = int(column.isna().sum())
         if missing:
-            raise ValueError(f"sensitive attribute {name!r} is missing in {missing} of {n_rows} rows")
+            raise ValueError(
+                f"sensitive attribute {name!r} is missing in {missing} of {n_rows} rows: missing_group "
+                "(--missing-group) names a group for them"
+            )
         own_codes, values = _sorted_codes(column)
         if position == 0:
             codes, names = own_codes, values

@@ -241,7 +241,8 @@ def _values_without_gaps(role: str, column: pd.Series[Any]) -> list[Any]:
     _check_whole_numbers(f"{role} ", column)
     n_missing = int(column.isna().sum())
     if n_missing:
-        raise ValueError(f"{role} column {column.name!r} has no value in {n_missing} of {len(column)} rows")
+        hint = ": missing_group (--missing-group) names a group for them" if role == "sensitive" else ""
+        raise ValueError(f"{role} column {column.name!r} has no value in {n_missing} of {len(column)} rows{hint}")
     return distinct_values(role, column)
 
 
