@@ -300,12 +300,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight))
-        self._warn_if_too_large(settings.notion, settings.threshold)
-        if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
-            raise ValueError(
-                f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
-                'groups, cut the column into bands, or use threshold="auto", one threshold for all'
-            )
+        self._check_number_of_groups(settings)
         split = self._split(X, rows, validation, rng)
         given = (
             (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(split.X_selection))
@@ -328,6 +323,14 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self._keep(boosted, learner, settings, columns)
         self._speak(boosted, settings, unit, columns)
         return self
+
+    def _check_number_of_groups(self, settings: Settings) -> None:
+        self._warn_if_too_large(settings.notion, settings.threshold)
+        if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
+            raise ValueError(
+                f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
+                'groups, cut the column into bands, or use threshold="auto", one threshold for all'
+            )
 
     def _settings(self) -> Settings:
         return Settings(

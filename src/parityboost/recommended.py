@@ -25,7 +25,7 @@ from ._model.grid import all_on_grid
 from ._table.inputs import check_groups, group_names, shown
 from ._table.sources import column_names, find_categorical, read_sources
 from ._table.weights import read_class_weight, rows_per_weight
-from .estimators import MAX_GROUP_THRESHOLDS, AdaFairClassifier
+from .estimators import AdaFairClassifier
 from .notions import NoNotion, StatisticalParity, get_notion
 
 __all__ = ["ParityBoostClassifier"]
@@ -290,14 +290,6 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         if isinstance(self.notion, str) and settings.notion == get_notion("statistical_parity"):
             settings = replace(settings, notion=StatisticalParity(boost="both"))
         return settings
-
-    def _check_number_of_groups(self, settings: Settings) -> None:
-        self._warn_if_too_large(settings.notion, settings.threshold)
-        if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
-            raise ValueError(
-                f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
-                'groups, cut the column into bands, or use threshold="auto", one threshold for all'
-            )
 
     def _source_of_groups(self, X: Any, rows: Any, sensitive_features: Any, binner: Any) -> Any:
         from ._fit.preparation import Split

@@ -212,6 +212,7 @@ class ControlMixin:
     def _read_new_rows(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
+        """Of the classifier that this is mixed into."""
         raise NotImplementedError
 
 

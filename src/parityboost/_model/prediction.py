@@ -177,6 +177,7 @@ class PredictionMixin:
         return self._read_table(X, reset=False)
 
     def _read_table(self, X: Any, reset: bool) -> Any:
+        """Of the classifier that this is mixed into."""
         raise NotImplementedError
 
 

@@ -35,6 +35,7 @@ class ReadingMixin:
 
     @property
     def _needs_groups(self) -> bool:
+        """Of the classifier that this is mixed into."""
         raise NotImplementedError
 
     def _read_table(self, X: Any, reset: bool) -> Any:

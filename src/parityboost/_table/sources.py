@@ -33,7 +33,7 @@ class Source:
         return len(self.values)
 
     def floats(self, rows: Rows) -> NDArray[np.float64]:
-        """The numbers in some rows, NaN for missing."""
+        """The numbers in some rows, NaN for missing; only columns of numbers have them."""
         raise NotImplementedError
 
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
