@@ -19,6 +19,7 @@ CHOICES = {
     "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
     "threshold": st.sampled_from([0.0, 0.125, "auto"]),
     "criterion": st.sampled_from(["gini", "error"]),
+    "max_depth": st.sampled_from([1, 2]),
     "n_iter_no_change": st.sampled_from([None, 2]),
     "keep": st.sampled_from([0.0, 0.0, 0.5, 0.9]),
     "max_violation": st.sampled_from([None, None, 0.1, 0.4]),

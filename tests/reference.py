@@ -223,13 +223,14 @@ class BoostedWeights:
         ]
         return Weights(self.y, whole, tuple(math.ldexp(self.scale[c], -self.k[c]) for c in (0, 1)))
 
-    def boost_wrong(self, left, votes, boosts, costs):
-        """Multiply misclassified rows by costs[group, class] · boosts[leaf]; leaf 1 is the left one."""
-        leaf = np.asarray(left).astype(int)
+    def boost_wrong(self, leaf, votes, boosts, costs):
+        """Multiply misclassified rows by costs[group, class] · boosts[leaf]."""
         for label in (0, 1):
             wrong = [(vote > 0) != (label == 1) for vote in votes]
             factor = {
-                (g, t): costs[g, label] * boosts[t] if wrong[t] else 1.0 for g in range(len(costs)) for t in (0, 1)
+                (g, t): costs[g, label] * boosts[t] if wrong[t] else 1.0
+                for g in range(len(costs))
+                for t in range(len(votes))
             }
             # The most common factor is put aside, as if every group was spread over the leaves as its class is.
             rows = self.y == label
@@ -283,6 +284,17 @@ class Split:
                 left[i] = value == self.value if self.categorical else value <= self.value
         return left
 
+    def leaf(self, columns):
+        return self.goes_left(columns).astype(int)
+
+    @property
+    def votes(self):
+        return [self.right_vote, self.left_vote]
+
+    @property
+    def confidences(self):
+        return [self.right_confidence, self.left_confidence]
+
     def vote(self, columns):
         return np.where(self.goes_left(columns), self.left_vote, self.right_vote)
 
@@ -304,10 +316,14 @@ def merge_rare(x, mass, most):
     return np.array([value if is_missing(value) or value in heavy else OTHER for value in x], dtype=object)
 
 
-def candidate_splits(feature, x, categorical, weights):
-    """In the order in which ties are broken."""
+def candidate_splits(feature, x, categorical, weights, rows=None):
+    """Of a column, or of some of its rows, in the order in which ties are broken.
+
+    Also in some of the rows there are the values of all.
+    """
     values = sorted({value for value in x if not is_missing(value) and value is not OTHER})
-    missing = np.array([is_missing(value) for value in x])
+    rows = np.ones(len(x), dtype=bool) if rows is None else rows
+    missing = np.array([is_missing(value) for value in x]) & rows
     if categorical:
         several = len(values) + any(value is OTHER for value in x) > 1
         for value in values:
@@ -324,53 +340,155 @@ def candidate_splits(feature, x, categorical, weights):
             yield Split(feature, False, threshold, True)
             yield Split(feature, False, threshold, False)
         else:  # no row tells where missing values belong: to the heavier side
-            left, total = sum(weights.of([value <= threshold for value in x])), weights.total
+            left, total = sum(weights.of([value <= threshold for value in x] & rows)), sum(weights.of(rows))
             yield Split(feature, False, threshold, left >= 0.5 * total - TIE * total)
     if values and missing.any():
         yield Split(feature, False, np.inf, False)  # missing against all values, also larger ones to come
 
 
-def score(split, columns, weights, criterion):
+def purity(rows, weights, criterion):
+    negative, positive = weights.of(rows)
+    if criterion == "error":
+        return max(negative, positive)
+    return (negative * negative + positive * positive) / (negative + positive) if negative + positive > 0 else 0.0
+
+
+def score(split, columns, weights, criterion, rows=True):
     left = split.goes_left(columns)
-    total = 0.0
-    for leaf in (left, ~left):
-        negative, positive = weights.of(leaf)
-        if criterion == "error":
-            total += max(negative, positive)
-        elif negative + positive > 0:
-            total += (negative * negative + positive * positive) / (negative + positive)
-    return total
+    return purity(left & rows, weights, criterion) + purity(~left & rows, weights, criterion)
 
 
-def best_stump(columns, categorical, weights, criterion):
+def vote_of(rows, weights):
+    negative, positive = weights.of(rows)
+    return 1 if positive - negative > TIE * weights.total else -1
+
+
+def positive_share(rows, weights):
+    negative, positive = weights.of(rows)
+    return positive / (negative + positive)
+
+
+@dataclass
+class Rules:
+    """Which columns may be asked about below which (None: all), and -1, 0 or 1 per column for the score's direction."""
+
+    together: list = None
+    orders: list = None
+
+    def allow_below(self, feature, other):
+        return self.together is None or any({feature, other} <= set(members) for members in self.together)
+
+    def allow(self, split, left, right, weights, lowest, highest):
+        """Whether the shares of positives are in order and within limits, and the votes agree with the shares."""
+        if self.orders is None or not left.any() or not right.any():
+            return True
+        shares = [positive_share(leaf, weights) for leaf in (left, right)]
+        votes = [vote_of(leaf, weights) for leaf in (left, right)]
+        if min(shares) < lowest or max(shares) > highest or (lowest > 0.5 and min(votes) < 0):
+            return False
+        order = 0 if split.value == np.inf else self.orders[split.feature]
+        if order < 0:
+            shares, votes = shares[::-1], votes[::-1]
+        return order == 0 or (shares[0] <= shares[1] and (sum(shares) <= 1 or votes[1] > 0))
+
+
+def best_split(columns, categorical, weights, criterion, rows, rules, allowed, lowest=0.0, highest=1.0):
+    """The best split of some rows and its score; None if they cannot be split."""
     best, best_score = None, -1.0
-    tie = TIE * weights.total
+    tie = TIE * sum(weights.of(rows))
     for f, x in enumerate(columns):
+        if not allowed(f):
+            continue
         best_of_column, best_score_of_column = None, -1.0
-        for split in candidate_splits(f, x, categorical[f], weights):
-            this = score(split, columns, weights, criterion)
-            if this > best_score_of_column + tie:
+        for split in candidate_splits(f, x, categorical[f], weights, rows):
+            left = split.goes_left(columns)
+            this = score(split, columns, weights, criterion, rows)
+            if this > best_score_of_column + tie and rules.allow(
+                split, left & rows, ~left & rows, weights, lowest, highest
+            ):
                 best_of_column, best_score_of_column = split, this
         if best_score_of_column > best_score + tie:
             best, best_score = best_of_column, best_score_of_column
+    return best, best_score
+
+
+def best_stump(columns, categorical, weights, criterion, rules=None):
+    everyone = np.ones(len(columns[0]), dtype=bool)
+    best, _ = best_split(columns, categorical, weights, criterion, everyone, rules or Rules(), lambda f: True)
     if best is None:  # nothing can be split: one leaf for all
         best = Split(0, False, np.inf, True)
     left = best.goes_left(columns)
     for name, leaf in (("left", left), ("right", ~left)):
         if not leaf.any():
             leaf = ~leaf
-        negative, positive = weights.of(leaf)
-        vote = 1 if positive - negative > tie else -1
+        vote = vote_of(leaf, weights)
         setattr(best, f"{name}_vote", vote)
+        negative, positive = weights.of(leaf)
         setattr(best, f"{name}_confidence", (positive if vote == 1 else negative) / (negative + positive))
     return best
 
 
-def weighted_error(h, columns, weights):
-    """The weight that the leaves are wrong about, of all."""
-    left = h.goes_left(columns)
-    wrong = [weights.of(leaf)[0 if vote == 1 else 1] for leaf, vote in ((left, h.left_vote), (~left, h.right_vote))]
-    return (wrong[0] + wrong[1]) / weights.total
+@dataclass
+class Tree:
+    """A split, and below each side of it another one, or None."""
+
+    root: Split
+    below: tuple  # right, left
+    gains: tuple  # of the root, right, left
+    votes: list  # per leaf: 2 · side of the first split + side of the second; the left one is 1
+    confidences: list
+
+    def leaf(self, columns):
+        side = self.root.goes_left(columns).astype(int)
+        second = [np.ones(len(side)) if split is None else split.goes_left(columns) for split in self.below]
+        return 2 * side + np.where(side == 1, second[1], second[0]).astype(int)
+
+    def vote(self, columns):
+        return np.array(self.votes)[self.leaf(columns)]
+
+
+def best_tree(columns, categorical, weights, criterion, rules=None):
+    """The best stump, each side of which is split if that gains anything."""
+    rules = rules or Rules()
+    root = best_stump(columns, categorical, weights, criterion, rules)
+    left = root.goes_left(columns)
+    total, sides = weights.total, [~left, left]
+    is_split = (~left).any()
+    whole = np.ones(len(left), dtype=bool)
+    root_gain = (score(root, columns, weights, criterion) - purity(whole, weights, criterion)) if is_split else 0.0
+    limits = [(0.0, 1.0), (0.0, 1.0)]
+    order = 0 if rules.orders is None or root.value == np.inf else rules.orders[root.feature]
+    if is_split and order:
+        middle = (positive_share(left, weights) + positive_share(~left, weights)) / 2
+        limits = [(middle, 1.0), (0.0, middle)] if order > 0 else [(0.0, middle), (middle, 1.0)]
+    below, gains = [None, None], [0.0, 0.0]
+    for side in (0, 1) if is_split else ():
+        rows = sides[side]
+        split, best_score = best_split(
+            columns, categorical, weights, criterion, rows, rules, lambda f: rules.allow_below(root.feature, f),
+            *limits[side],
+        )  # fmt: skip
+        gain = max(best_score - purity(rows, weights, criterion), 0.0) / total
+        if split is not None and min(weights.of(rows)) > 0 and gain * total > TIE * sum(weights.of(rows)):
+            below[side], gains[side] = split, gain
+    tree = Tree(root, tuple(below), (max(root_gain, 0.0) / total, *gains), [0] * 4, [0.0] * 4)
+    leaf = tree.leaf(columns)
+    for k in (3, 2, 1, 0):
+        rows = leaf == k
+        if not rows.any():  # as its sibling, or as all
+            rows = leaf == k + 1 if (leaf == k + 1).any() else whole
+        vote = tree.votes[k] = vote_of(rows, weights)
+        negative, positive = weights.of(rows)
+        tree.confidences[k] = (positive if vote == 1 else negative) / (negative + positive)
+    return tree
+
+
+def weighted_error(h, leaf, weights):
+    """The weight that the leaves are wrong about, of all; from the leftmost leaf on."""
+    wrong = 0.0
+    for k in reversed(range(len(h.votes))):
+        wrong += weights.of(leaf == k)[0 if h.votes[k] == 1 else 1]
+    return wrong / weights.total
 
 
 # --- Boosting
@@ -457,6 +575,8 @@ def fit(
     keep=0.0,
     max_violation=None,
     max_categories=254,
+    max_depth=1,
+    rules=None,
 ):
     mass, unit = to_masses(sample_weight)
     mass = [1] * len(y) if mass is None else mass
@@ -480,10 +600,10 @@ def fit(
 
     for j in range(1, n_estimators + 1):
         weights = boosted.now
-        h = best_stump(columns, categorical, weights, criterion)  # line 3
-        left, votes = h.goes_left(columns), h.vote(columns)
+        h = (best_stump if max_depth == 1 else best_tree)(columns, categorical, weights, criterion, rules)  # line 3
+        leaf, votes = h.leaf(columns), h.vote(columns)
         wrong = votes != sign
-        error = weighted_error(h, columns, weights)
+        error = weighted_error(h, leaf, weights)
         alpha = half_log(1 - error, error)
         if alpha <= 0:
             break
@@ -505,9 +625,8 @@ def fit(
         margin = margin + alpha * votes
 
         # line 8, Eqs. (14) and (15); with confidence 1 this is D·C·exp(−α·y·h), up to the sum of all
-        confidences = (h.right_confidence, h.left_confidence) if update == "confidence" else (1.0, 1.0)
-        boosts = [math.exp(2 * alpha * confidence) for confidence in confidences]
-        boosted.boost_wrong(left, (h.right_vote, h.left_vote), boosts, C)
+        boosts = [math.exp(2 * alpha * (share if update == "confidence" else 1.0)) for share in h.confidences]
+        boosted.boost_wrong(leaf, h.votes, boosts, C)
         Z = math.exp(-alpha) * (boosted.now.total / weights.total)
 
         # line 13: θ, Eq. (16)

@@ -71,9 +71,19 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         the methods that predict need ``sensitive_features``. A value of these columns that is missing or unseen gets
         the mean threshold, weighted by the groups' sizes; a number that is binned is the group of its bin.
     estimator : classifier, default=None
-        Weak learner that takes ``sample_weight``. None is the native decision stump.
+        Weak learner that takes ``sample_weight``. None is the native decision tree.
+    max_depth : {1, 2}, default=1
+        Depth of the native trees. 1 is a stump: the model is a sum of functions of one feature each. 2 adds functions
+        of pairs of features, which helps on large data; the model can still be drawn as a whole.
+    interaction_cst : {"pairwise", "no_interactions"}, list of sets or None, default=None
+        Which features may occur together in a tree of depth 2, by name or position, as in scikit-learn: a tree keeps to
+        one of the sets, and features in none of them are one more set. None and ``"pairwise"`` allow all pairs,
+        ``"no_interactions"`` none.
+    monotonic_cst : dict, array-like or None, default=None
+        1 for a number that the score may only rise with, -1 for one that it may only fall with, 0 for no restriction:
+        a dict by name or position, or one entry per column. Missing values may have any score.
     criterion : {"gini", "error"}, default="gini"
-        What the native stump optimises.
+        What the native trees optimise.
     max_bins : int, default=255
         Largest number of bins of a numeric column; exact if it has no more distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -119,9 +129,10 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     estimator_weights_ : ndarray of shape (n_estimators_,)
         α of every learner.
     estimators_ : list
-        The weak learners: stumps, or fitted clones of ``estimator``.
+        The weak learners: stumps, trees of depth two, or fitted clones of ``estimator``.
     history_ : DataFrame
-        One row per round: ``alpha``, weighted ``error``, ``feature``, the differences between groups ``delta_…``
+        One row per round: ``alpha``, weighted ``error``, ``feature`` (of a tree of depth two also ``feature_left`` and
+        ``feature_right``, below its first split), the differences between groups ``delta_…``
         (second group minus first; largest minus smallest if there are more than two) and costs ``cost[group, class]``,
         ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
         balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each group
@@ -129,7 +140,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     warnings_ : list of str
         What ``fit`` warned of: a model that may be of no use, and what helps.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Each feature's share of the weights α of the θ learners.
+        Each feature's share of the weights α of the θ learners; a tree of depth two divides its α by the gain of its
+        splits.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
@@ -174,6 +186,9 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         "class_weight": [StrOptions({"balanced", "balanced_groups"}), dict, None],
         "threshold": [StrOptions({"auto", "per_group"}), Interval(Real, None, None, closed="neither")],
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "max_depth": [Interval(Integral, 1, 2, closed="both")],
+        "interaction_cst": [StrOptions({"pairwise", "no_interactions"}), list, tuple, None],
+        "monotonic_cst": [dict, "array-like", None],
         "criterion": [StrOptions({"gini", "error"})],
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -202,6 +217,9 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         class_weight: str | dict[Any, float] | None = None,
         threshold: float | str = 0.0,
         estimator: Any = None,
+        max_depth: int = 1,
+        interaction_cst: Any = None,
+        monotonic_cst: Any = None,
         criterion: str = "gini",
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
@@ -225,6 +243,9 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self.class_weight = class_weight
         self.threshold = threshold
         self.estimator = estimator
+        self.max_depth = max_depth
+        self.interaction_cst = interaction_cst
+        self.monotonic_cst = monotonic_cst
         self.criterion = criterion
         self.max_bins = max_bins
         self.categorical_features = categorical_features

@@ -366,7 +366,7 @@ def test_verbose_redraws_one_line_on_a_terminal(people, capsys, monkeypatch):
 
 def test_score_tables_are_the_whole_model(people):
     model = fitted(people, threshold=0.125)
-    tables, constant = model._score_tables()
+    (tables, _), constant = model._score_effects()
     sources = read_sources(people[0])
     codes = [column.encode(sources[f], slice(None)) for f, column in enumerate(model._ensemble.binner.columns)]
     total = constant + sum(tables[f][code] for f, code in enumerate(codes))
@@ -380,4 +380,4 @@ def test_score_tables_need_stumps(people):
         X, y, sensitive_features=group
     )
     with pytest.raises(ValueError, match="DecisionTreeClassifier"):
-        model._score_tables()
+        model._score_effects()

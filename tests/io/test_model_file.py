@@ -384,7 +384,7 @@ def test_other_weak_learners_and_classes_are_refused(people, tmp_path):
     X, y, group = people
     X = X[["years"]]
     model = fitted((X, y, group), estimator=DecisionTreeClassifier(max_depth=1))
-    refused(model, tmp_path, r"only a model of stumps .* is of DecisionTreeClassifier")
+    refused(model, tmp_path, r"only a model of native trees .* is of DecisionTreeClassifier")
     refused(fitted(people, OwnModel), tmp_path, "a OwnModel cannot be stored; models of AdaFairClassifier, AdaBoost")
     with pytest.raises(NotFittedError):
         AdaFairClassifier().save(tmp_path / "model.json")
@@ -623,7 +623,7 @@ def test_an_edited_weight_is_used(saved, tmp_path):
     X = frame_for(read(saved, tmp_path))
     model = read(changed(saved, "stumps", 0, "alpha", to=0.3), tmp_path)
     assert model.estimator_weights_[0] == pytest.approx(0.3, abs=1e-10)
-    tables, constant = model._score_tables()
+    (tables, _), constant = model._score_effects()
     codes = model._ensemble.binner
     assert np.isfinite(tables).all() and constant == -model.threshold_ and len(codes.columns) == X.shape[1]
 
@@ -682,8 +682,8 @@ def lengthened(model, n_rounds):
     again = np.arange(n_rounds) % model.n_estimators_
     ensemble.stumps = [ensemble.stumps[j] for j in again]
     ensemble.alphas = ensemble.alphas[again]
-    model.n_estimators_ = n_rounds
     history = model.history_.iloc[again].set_axis(pd.RangeIndex(1, n_rounds + 1, name="round"))
+    model.n_estimators_ = n_rounds
     numbers = history.select_dtypes("float64").columns
     model._history = {name: history[name].tolist() for name in history} | {
         name: rng.random(n_rounds) for name in numbers

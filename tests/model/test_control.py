@@ -58,7 +58,7 @@ def explicit(model, X, groups):
 
 
 def sum_of_tables(model, X):
-    tables, constant = model._score_tables()
+    (tables, _), constant = model._score_effects()
     sources = read_sources(X)
     codes = [column.encode(sources[f], slice(None)) for f, column in enumerate(model._ensemble.binner.columns)]
     return constant + sum(tables[f][code] for f, code in enumerate(codes))
@@ -366,7 +366,7 @@ def test_with_the_group_in_x_prediction_needs_x_alone(kind, n_groups, seed, name
         np.testing.assert_array_equal(model.predict_proba(data)[:, 1] > 0.5, expected > 0)
         np.testing.assert_array_equal(list(model.staged_decision_function(data))[model.theta_ - 1], expected)
         np.testing.assert_array_equal(sum_of_tables(model, data), expected)
-    assert model._score_tables()[1] == 0.0
+    assert model._score_effects()[1] == 0.0
     if not named:  # then the groups may be passed again, and are the same
         pd.testing.assert_frame_equal(model.frontier(X, y), model.frontier(X, y, sensitive_features=X["group"]))
     stored = pickle.loads(pickle.dumps(model))
@@ -418,7 +418,7 @@ def test_several_sensitive_columns_are_read_from_x(people):
     for model in (named, passed):
         np.testing.assert_array_equal(model.decision_function(X), expected)
         with pytest.raises(ValueError, match="not a step function of one feature"):
-            model._score_tables()
+            model._score_effects()
         pd.testing.assert_frame_equal(model.frontier(X, y), elsewhere.frontier(X, y, sensitive_features=both))
     np.testing.assert_array_equal(elsewhere.decision_function(X, sensitive_features=both), expected)
 
@@ -443,7 +443,7 @@ def test_groups_outside_x_have_to_be_passed(people):
     with pytest.raises(ValueError, match="X has 300 rows, sensitive_features 10"):
         model.predict(X, sensitive_features=group[:10])
     with pytest.raises(ValueError, match="not a step function of one feature"):
-        model._score_tables()
+        model._score_effects()
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": "auto"}])
@@ -483,7 +483,7 @@ def test_more_groups_than_bins_are_still_told_apart():
     new = X.drop(columns=["job"])
     np.testing.assert_array_equal(model.decision_function(new), explicit(model, new, X["group"]))
     with pytest.raises(ValueError, match="a bin for each"):
-        model._score_tables()
+        model._score_effects()
 
 
 def test_arrays_and_any_classifier_have_thresholds_per_group(people):

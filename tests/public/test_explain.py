@@ -54,14 +54,46 @@ def explained(draw):
     return model, frame_of(columns), group_labels(group), weights
 
 
+def names_of_pairs(model):
+    """In the order of the columns."""
+    names = list(model.feature_names_in_)
+    pairs = sorted(explain.pair_functions(model), key=lambda pair: [names.index(name) for name in pair])
+    return [" × ".join(pair) for pair in pairs]
+
+
 @settings(max_examples=100)
 @given(explained())
 def test_contributions_add_up_to_the_score(example):
     model, X, _, _ = example
     if model is not None:
         parts = explain.contributions(model, X)
-        assert list(parts) == [*X.columns, "constant"]
-        np.testing.assert_allclose(parts.sum(axis=1), model.decision_function(X), rtol=0, atol=1e-12)
+        assert list(parts) == [*X.columns, *names_of_pairs(model), "constant"]
+        np.testing.assert_array_equal(parts.sum(axis=1), model.decision_function(X))
+
+
+@settings(max_examples=100)
+@given(explained())
+def test_tables_of_pairs_evaluated_by_hand_are_the_contributions(example):
+    model, X, _, _ = example
+    if model is not None:
+        parts = explain.contributions(model, X)
+        for (first, second), function in explain.pair_functions(model).items():
+            np.testing.assert_array_equal(function.at(X[first], X[second]), parts[f"{first} × {second}"])
+
+
+@settings(max_examples=100)
+@given(explained())
+def test_tables_of_pairs_have_no_effect_of_one_feature_alone(example):
+    model, *_ = example
+    if model is None:
+        return
+    for function in explain.pair_functions(model).values():
+        total = function.weight.sum()
+        assert total > 0
+        weighted = function.weight * function.scores / total
+        np.testing.assert_allclose(weighted.sum(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(weighted.sum(axis=1), 0, atol=1e-9)
+        assert function.frame()["weight"].sum() == pytest.approx(total)
 
 
 @settings(max_examples=100)
@@ -87,7 +119,7 @@ def test_the_parts_of_a_gap_add_up_to_the_difference_of_mean_scores(example):
         for g in np.unique(group)
     }
     assert list(gaps) == [f"{g} − a" for g in list(mean)[1:]]
-    assert set(gaps.index) == {*X.columns, "total"}
+    assert set(gaps.index) == {*X.columns, *names_of_pairs(model), "total"}
     for g in list(mean)[1:]:
         parts = gaps[f"{g} − a"]
         assert parts["total"] == pytest.approx(mean[g] - mean["a"], rel=1e-10, abs=1e-10 * (1 + np.abs(score).max()))

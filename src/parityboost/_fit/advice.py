@@ -80,15 +80,19 @@ class Fitted:
         perfect = self.boosted.stopped == "perfect" and len(self.boosted.rounds) == 1
         if self.columns is None or not (perfect or ber <= NEARLY_PERFECT):
             return None
-        column = self.columns[first.model.feature]
+        names = [repr(self.columns[feature]) for feature in first.model.features]
+        if len(names) == 1:
+            found, column = f"column {names[0]} alone predicts", "the column"
+        else:
+            found, column = f"columns {', '.join(names[:-1])} and {names[-1]} alone predict", "such a column"
         if perfect:
             return (
-                f"column {column!r} alone predicts the target: is it a leak of the outcome? Nothing was left to boost, "
-                "so nothing was mitigated. Leave the column out if it is not known when the model is used"
+                f"{found} the target: is it a leak of the outcome? Nothing was left to boost, so nothing was "
+                f"mitigated. Leave {column} out if it is not known when the model is used"
             )
         return (
-            f"column {column!r} alone predicts the target with a balanced accuracy of {1 - ber:.3f}: is it a leak of "
-            "the outcome? Leave the column out if it is not known when the model is used"
+            f"{found} the target with a balanced accuracy of {1 - ber:.3f}: is it a leak of the outcome? Leave "
+            f"{column} out if it is not known when the model is used"
         )
 
     def _nothing_defined(self) -> str | None:

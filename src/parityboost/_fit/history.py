@@ -6,8 +6,9 @@ import numpy as np
 
 from .._choice.settings import Settings
 from .._model.prediction import History
+from .._model.trees import Tree
 from .._stats.rates import balanced_error_rate, error_rate
-from .loop import Boosted
+from .loop import Boosted, Round
 
 
 def history(
@@ -24,7 +25,7 @@ def history(
     z = np.array([r.z for r in rounds])
     table: History = {"alpha": boosted.alphas, "error": np.array([r.error for r in rounds])}
     if columns is not None:
-        table["feature"] = [columns[r.model.feature] for r in rounds]
+        table |= _features(rounds, columns)
     cost_counts = np.array([r.cost_counts for r in rounds])
     for name, delta in notion.deltas(cost_counts).items():
         table[f"delta_{name}"] = delta
@@ -51,3 +52,13 @@ def history(
     else:
         table |= {f"threshold[{group}]": boosted.choice.thresholds[:, k] for k, group in enumerate(groups)}
     return table
+
+
+def _features(rounds: list[Round], columns: list[str]) -> History:
+    """What the stump or tree of each round asks about; the empty text where a side of a tree is not split."""
+    models = [r.model for r in rounds]
+    if not isinstance(models[0], Tree):
+        return {"feature": [columns[stump.feature] for stump in models]}
+    splits = {"feature": "root", "feature_left": "left", "feature_right": "right"}
+    asked = {name: [getattr(tree, side) for tree in models] for name, side in splits.items()}
+    return {name: ["" if split is None else columns[split.feature] for split in of] for name, of in asked.items()}

@@ -18,9 +18,9 @@ N_BUCKETS = 1 << 16
 class Ranking:
     """The rows of a sample in the order of their margins, which is kept up to date.
 
-    All rows of a leaf move by the same step and stay in order, so a round has two sorted runs to merge. If there are
-    very many rows, they are counted per bucket of margins and cell instead: margins are multiples of a grid, so the
-    buckets do not depend on the order of the rows either.
+    All rows that get the same vote move by the same step and stay in order, so a round has two sorted runs to merge. If
+    there are very many rows, they are counted per bucket of margins and cell instead: margins are multiples of a grid,
+    so the buckets do not depend on the order of the rows either.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -36,11 +36,10 @@ class Ranking:
         """Add a step per leaf; the sample's own margins are moved by others."""
         if not self._is_exact:
             return
-        if len(steps) == 2:
-            thresholds.merge_leaves(self._rows, self._margins, *leaves, steps, *self._runs)
-        else:
-            order = np.argsort(self._sample.margin, kind="stable")
-            self._rows, self._margins = order.astype(np.int32), self._sample.margin[order]
+        if len(steps) > 2:  # the leaves vote -1 or +1, so there are two steps
+            is_up = (steps > 0.0).astype(np.uint8)
+            leaves, steps = Leaves(leaves.column, is_up[leaves.leaf_of_code]), np.array([steps.min(), steps.max()])
+        thresholds.merge_leaves(self._rows, self._margins, *leaves, steps, *self._runs)
 
     def candidates(self) -> Candidates:
         """0 and the midpoints between neighbouring distinct margins, or between buckets."""

@@ -18,6 +18,7 @@ from .._table.inputs import check_groups, group_names, shown
 from .._table.reading import ReadingMixin
 from .._table.weights import read_class_weight
 from ..notions import FairnessNotion
+from .constraints import read_orders, read_partners
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class TrainingMixin(ReadingMixin):
     class_weight: Any
     estimator: Any
     criterion: str
+    max_depth: int
+    interaction_cst: Any
+    monotonic_cst: Any
     max_bins: int
     categorical_features: Any
     validation_fraction: float | None
@@ -81,6 +85,7 @@ class TrainingMixin(ReadingMixin):
 
         start = starting_factors(train.totals, read_class_weight(self.class_weight, self.classes_))
         if self.estimator is not None:
+            self._refuse_tree_options()
             if not has_fit_parameter(self.estimator, "sample_weight"):
                 raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
             chosen = self.categorical_features
@@ -98,11 +103,27 @@ class TrainingMixin(ReadingMixin):
             self._group_source = self._group_source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
         return self._stump_learner(coded, start, rng)
 
+    def _refuse_tree_options(self) -> None:
+        """An estimator of the user's own has its own parameters."""
+        for name, default in (("max_depth", 1), ("interaction_cst", None), ("monotonic_cst", None)):
+            value = getattr(self, name)
+            if value is not default and value != default:
+                raise ValueError(
+                    f"{name}={value!r} is for the native trees: with estimator={type(self.estimator).__name__} set it "
+                    "there"
+                )
+
     def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""
         from .learners.stump import StumpLearner
+        from .learners.tree import TreeLearner
 
-        return StumpLearner(coded.bundles, coded.train, coded.selection, start, self.criterion)
+        binner = coded.bundles.binner
+        names = [column.name for column in binner.columns]
+        given = coded.bundles, coded.train, coded.selection, start, self.criterion
+        orders = read_orders(self.monotonic_cst, names, binner)
+        partners = read_partners(self.interaction_cst, names)
+        return StumpLearner(*given, orders) if self.max_depth == 1 else TreeLearner(*given, orders, partners)
 
     def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
         from . import loop

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from .._model.ensemble import StumpEnsemble
+from .._model.ensemble import EstimatorEnsemble, StumpEnsemble
 from .._model.groups import GroupSource
+from .._model.tree_ensemble import TreeEnsemble
 from .._table.binning import CategoricalColumn, Column
 from ..notions import FairnessNotion, get_notion
 from .json_history import encode_history
@@ -21,6 +22,7 @@ from .json_values import (
 )
 from .layout import CLASSES, FORMAT, LIBRARIES, VERSION, find_class
 from .strict_json import ModelFileError
+from .tree_json import describe_trees
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -29,16 +31,16 @@ def describe(model: Any) -> dict[str, Any]:
     name = type(model).__name__
     if name not in CLASSES or find_class(name) is not type(model):
         raise ModelFileError(f"a {name} cannot be stored; models of {', '.join(CLASSES)} can")
-    if not isinstance(model._ensemble, StumpEnsemble):
+    if isinstance(model._ensemble, EstimatorEnsemble):
         name = type(model.estimators_[0]).__name__
-        raise ModelFileError(f"only a model of stumps (estimator=None) can be stored, this one is of {name}")
+        raise ModelFileError(f"only a model of native trees (estimator=None) can be stored, this one is of {name}")
     if model.estimator is not None:
         raise ModelFileError(
-            f"the model is of stumps, but its parameter is now estimator={model.estimator!r}, which a file cannot "
-            "hold: model.set_params(estimator=None).save(…) stores it"
+            f"the model is of native trees, but its parameter is now estimator={model.estimator!r}, which a file "
+            "cannot hold: model.set_params(estimator=None).save(…) stores it"
         )
     ensemble, history, source = model._ensemble, model._history, model._group_source
-    used = {stump.feature for stump in ensemble.stumps} | set(() if source is None else source.columns)
+    used = set(() if source is None else source.columns).union(*(learner.features for learner in ensemble.learners))
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -55,13 +57,15 @@ def describe(model: Any) -> dict[str, Any]:
         "fitted": {key: encode_value(getattr(model, key), key) for key in model._stored_values},
         "named_columns": hasattr(model, "feature_names_in_"),
         "columns": [_describe_column(column, j in used) for j, column in enumerate(ensemble.binner.columns)],
-        "stumps": [
-            {"alpha": float(alpha), **stump._asdict()}
-            for alpha, stump in zip(ensemble.alphas, ensemble.stumps, strict=True)
-        ],
+        **(describe_trees(ensemble) if isinstance(ensemble, TreeEnsemble) else _describe_stumps(ensemble)),
         "history_columns": list(history),
         "history": encode_history(history),
     }
+
+
+def _describe_stumps(ensemble: StumpEnsemble) -> dict[str, Any]:
+    weighted = zip(ensemble.alphas, ensemble.stumps, strict=True)
+    return {"stumps": [{"alpha": float(alpha), **stump._asdict()} for alpha, stump in weighted]}
 
 
 def _describe_fitted_with(model: Any) -> dict[str, Any]:
@@ -115,7 +119,11 @@ def _encode_parameter(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in value.items()]}
     if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
-        return [encode_value(item, where) for item in (value if isinstance(value, (list, tuple)) else value.tolist())]
+        items = value if isinstance(value, (list, tuple)) else value.tolist()
+        # A list of sets of columns (interaction_cst) becomes one of tuples, which mean the same.
+        return [
+            encode_value(tuple(item) if isinstance(item, (list, set, frozenset)) else item, where) for item in items
+        ]
     return encode_value(value, where)
 
 

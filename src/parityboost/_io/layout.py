@@ -21,8 +21,10 @@ MAX_PAIRS = 1000  # of a dictionary, such as class_weight
 
 REQUIRED = (
     *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "per_group"),
-    *("fitted", "named_columns", "columns", "stumps", "history_columns", "history"),
+    *("fitted", "named_columns", "columns", "history_columns", "history"),
 )
+# The learners: the first of these, or the other two.
+LEARNERS = ("stumps", "trees", "pairs")
 
 
 def find_class(name: str) -> Any:

@@ -14,7 +14,7 @@ from .strict_json import ModelFileError
 MAX_BYTES, MAX_COMMAS, MAX_CONTAINERS = 1 << 28, 10_000_000, 2_000_000
 MAX_COLUMNS, MAX_STUMPS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 200_000, 100_000, 100_000, 200_000, 200_000
 
-ONE_PER_LINE = ("made_with", "parameters", "columns", "stumps", "history")
+ONE_PER_LINE = ("made_with", "parameters", "columns", "stumps", "trees", "pairs", "history")
 CHECKSUM = re.compile(rb',\n  "sha256": "([0-9a-f]{64})"\n}\n')
 
 
@@ -28,7 +28,7 @@ def check_size(data: bytes) -> None:
 
 
 def render(document: dict[str, Any]) -> bytes:
-    """The file: one parameter, column, stump and round per line, and a checksum at the end."""
+    """The file: one parameter, column, learner, pair and round per line, and a checksum at the end."""
     fields = []
     for key, value in document.items():
         if key not in ONE_PER_LINE:

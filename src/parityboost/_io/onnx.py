@@ -1,4 +1,4 @@
-"""A model of stumps as an ONNX graph: per column a code, by comparison, and a look-up in the column's table.
+"""A model as an ONNX graph: per column a code, by comparison, and a look-up in the tables of columns and of pairs.
 
 Only what changes the score is computed: an edge between two bins of equal score and a category that scores like all
 others are left out.
@@ -6,7 +6,7 @@ others are left out.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
 from .._engine.codes import MISSING
+from .._model.pairs import Pair
 from .._table.binning import Column, NumericColumn
 from .._table.sources import NumberSource, Source, raise_infinite, read_sources
 from .atomic import write_atomically
@@ -33,19 +34,29 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     if not OLDEST_OPSET <= opset <= newest:
         raise ValueError(f"opset must be from {OLDEST_OPSET} to {newest}, what the installed onnx knows, got {opset!r}")
 
-    tables, constant = model._score_tables()
+    (tables, pairs), constant = model._score_effects(pure=False)
     columns = model._ensemble.binner.columns
     graph = Graph(onnx, input_names(columns))
     scores = []
-    for column, name, table in zip(columns, graph.inputs, tables, strict=True):
+    codes: dict[int, Code] = {}  # of the columns that are used
+    kinds = [[table] for table in tables]  # per code, what has to be told apart
+    for pair in pairs:
+        for f, of_pair in zip(pair.features, pair.kinds, strict=True):
+            kinds[f].append(of_pair)
+    for f, (column, name, table) in enumerate(zip(columns, graph.inputs, tables, strict=True)):
         graph.add_input(name, is_text(column))
         if is_text(column):
             category_texts(column)  # also of a column that is not used: its input has to be made all the same
         table = table[: column.n_codes]
+        told_apart = np.stack(kinds[f])[:, : column.n_codes]
+        if (told_apart != told_apart[:, [MISSING]]).any():
+            codes[f] = graph.column_code(column, name, np.unique(told_apart, axis=1, return_inverse=True)[1].ravel())
         if (table == table[MISSING]).all():
             constant += table[MISSING]
         else:
-            scores.append(graph.column_score(column, name, table))
+            scores.append(graph.lookup(codes[f].name, table[codes[f].stands_for]))
+    for pair in pairs:
+        scores.append(graph.pair_score(pair, *(codes.get(f) for f in pair.features)))
     if not scores:  # the same score for all
         scores.append(graph.zeros())
     graph.decide(scores, float(constant), label_values(model.classes_))
@@ -86,7 +97,7 @@ def onnx_inputs(model: Any, X: Any) -> dict[str, NDArray[Any]]:
     True
     """
     check_is_fitted(model)
-    model._score_tables()  # says so if the model is not one of stumps
+    model._score_effects(pure=False)  # says so if the model has no tables
     sources, binner = read_sources(model._read_new(X)), model._ensemble.binner
     binner.check(sources)
     return {
@@ -199,6 +210,13 @@ def label_values(classes: NDArray[Any]) -> NDArray[Any]:
     raise ValueError(f"ONNX has no type for the labels {values}: text, booleans, int64 and floats are fine")
 
 
+class Code(NamedTuple):
+    """A number per row of a column, and the code of the column that each number stands for."""
+
+    name: str  # of the node
+    stands_for: NDArray[Any]
+
+
 class Graph:
     """A graph in the making."""
 
@@ -233,19 +251,18 @@ class Graph:
         self._nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **attributes))
         return output
 
-    def column_score(self, column: Column, name: str, table: Floats) -> str:
-        """What a column adds to the score of each row, from its codes' scores."""
+    def column_code(self, column: Column, name: str, kinds: NDArray[Any]) -> Code:
+        """A number for each row that tells the codes of different kinds apart, ``kinds[code]``."""
         if isinstance(column, NumericColumn):
-            steps = np.flatnonzero(table[2:] != table[1:-1])  # the edges at which the score changes
+            steps = np.flatnonzero(kinds[2:] != kinds[1:-1])  # the edges at which something changes
             # Code = #{edge < x} as in training. The first edge lies below every number, so that NaN alone has code 0.
             edges = self.constant(np.concatenate([[-np.inf], column.edges[steps]]))
-            code = self.count(self.node("Less", edges, name))
-            return self.lookup(code, np.concatenate([table[:2], table[2:][steps]]))
-        # Position 0 is for all other categories, 1 for missing values, the rest for categories that score differently.
-        other = table[column.other]
-        kept = [i for i in range(column.n_bins) if table[i + 1] != other]
-        scores = np.concatenate([[other, table[MISSING]], table[1:][kept]])
-        codes = list(range(1, len(scores)))
+            stands_for = np.concatenate([[MISSING, 1], steps + 2])
+            return Code(self.count(self.node("Less", edges, name)), stands_for[: len(kinds)])
+        # Number 0 is for all other categories, 1 for missing values, the rest for categories that differ from others.
+        kept = [i for i in range(column.n_bins) if kinds[i + 1] != kinds[column.other]]
+        stands_for = np.array([column.other, MISSING, *(i + 1 for i in kept)])
+        numbers = list(range(1, len(stands_for)))
         if is_text(column):
             texts = category_texts(column)
             keys = [text.encode("utf8") for text in (missing_text(texts), *(texts[i] for i in kept))]
@@ -254,10 +271,10 @@ class Graph:
                 name,
                 domain="ai.onnx.ml",
                 keys_strings=keys,
-                values_int64s=codes,
+                values_int64s=numbers,
                 default_int64=0,
             )
-            return self.lookup(self.node("Squeeze", encoded, self.constant([1])), scores)
+            return Code(self.node("Squeeze", encoded, self.constant([1])), stands_for)
         for i in kept:
             if isinstance(column.categories[i], int) and abs(column.categories[i]) >= EXACT_INTS:
                 raise ValueError(
@@ -265,7 +282,20 @@ class Graph:
                 )
         categories = self.constant(np.array([float(column.categories[i]) for i in kept]))
         same = self.node("Equal", name, categories)
-        return self.lookup(self.count(self.node("Concat", self.node("IsNaN", name), same, axis=1), codes), scores)
+        return Code(self.count(self.node("Concat", self.node("IsNaN", name), same, axis=1), numbers), stands_for)
+
+    def pair_score(self, pair: Pair, first: Code | None, second: Code | None) -> str:
+        """What a pair adds to the score of each row; a column without a code makes no difference."""
+        width = pair.scores.shape[1]
+        positions = []
+        for code, cell_of, step in ((first, pair.row_of, width), (second, pair.column_of, 1)):
+            cells = cell_of.astype(np.int64) * step
+            positions.append(
+                self.constant(cells[MISSING]) if code is None else self.lookup(code.name, cells[code.stands_for])
+            )
+        if first is None and second is None:
+            return self.node("Add", self.zeros(), self.constant(pair.scores[0, 0]))
+        return self.lookup(self.node("Add", *positions), pair.scores.ravel())
 
     def count(self, conditions: str, weights: list[int] | None = None) -> str:
         """How many conditions hold in each row, or the sum of their weights."""

@@ -9,8 +9,9 @@ import numpy as np
 from .._engine.codes import MAX_BINS, MAX_CATEGORIES, X_BINNED_DTYPE
 from .._engine.threads import MAX_THREADS
 from .._model.ensemble import StumpEnsemble
-from .._model.grid import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, on_fine_grid, on_grid
+from .._model.grid import LARGE_THRESHOLD, THRESHOLD_GRID, on_fine_grid
 from .._model.groups import GroupSource
+from .._model.tree_ensemble import TreeEnsemble
 from .._model.trees import Stump
 from .._table.binning import Binner, CategoricalColumn, Column, NumericColumn
 from ..notions import NOTION_NAMES, get_notion
@@ -21,9 +22,10 @@ from .json_values import (
     decode_value,
     object_array,
 )
-from .layout import CLASSES, FORMAT, MAX_ALPHA, MAX_PAIRS, MAX_THRESHOLD, MAX_WARNINGS, REQUIRED, VERSION, find_class
+from .layout import CLASSES, FORMAT, LEARNERS, MAX_PAIRS, MAX_THRESHOLD, MAX_WARNINGS, REQUIRED, VERSION, find_class
 from .model_file import MAX_COLUMNS, MAX_GROUPS, MAX_LIST, MAX_STUMPS
 from .strict_json import ModelFileError, Node
+from .tree_json import read_alpha, read_trees
 
 COLUMN_FLAGS = ("others_are_missing", "mixed")  # of categories; version 1 has the second only
 
@@ -35,7 +37,7 @@ def rebuild(root: Node) -> Any:
         root.fail(f"an object with the field format={FORMAT!r}")
     if "version" in found and found["version"].integer(1, 2**31) > VERSION:
         found["version"].fail(f"a version up to {VERSION}: the file is from a newer parityboost, update to read it")
-    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings"])
+    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings", *LEARNERS])
     for library in fields["made_with"].mapping().values():
         library.text()
 
@@ -51,14 +53,13 @@ def rebuild(root: Node) -> Any:
     by_old_rule = fields["version"].value == 1
     taken: set[str] = set()
     columns = tuple(_read_column(node, taken, by_old_rule) for node in fields["columns"].items(MAX_COLUMNS, 1))
-    stump_nodes = fields["stumps"].items(MAX_STUMPS, 1)
-    stumps, alphas = zip(*(_read_stump(node, columns) for node in stump_nodes), strict=True)
-    model._ensemble = StumpEnsemble(Binner(columns), list(stumps), np.array(alphas))
+    model._ensemble = _read_ensemble(root, fields, Binner(columns))
+    n_learners = len(model._ensemble.alphas)
     model.n_features_in_ = len(columns)
     if fields["named_columns"].flag():
         model.feature_names_in_ = object_array([column.name for column in columns])
-    model.n_estimators_ = len(stumps)
-    model.theta_ = fields["theta"].integer(1, len(stumps))
+    model.n_estimators_ = n_learners
+    model.theta_ = fields["theta"].integer(1, n_learners)
     if fields["per_group"].value is None:
         model._group_source = model._group_thresholds = None
         model.threshold_ = _read_threshold(fields["threshold"])
@@ -66,7 +67,7 @@ def rebuild(root: Node) -> Any:
         model._group_source, model._group_thresholds = _read_per_group(fields["per_group"], model)
         model.threshold_ = _read_thresholds(fields["threshold"], len(model.groups_))
     model._selection = model._frontier = None  # the data that θ was chosen on stays where it was
-    model._history = decode_history(fields["history_columns"], fields["history"], len(stumps))
+    model._history = decode_history(fields["history_columns"], fields["history"], n_learners)
     return model
 
 
@@ -74,7 +75,7 @@ def _make_model(cls: Any, parameters: Node) -> Any:
     known = cls._get_param_names()
     values = {key: _read_parameter(node) for key, node in parameters.fields([], optional=known).items()}
     if values.get("estimator") is not None:
-        Node(values["estimator"], f"{parameters.where}.estimator").fail("null: only stumps can be stored")
+        Node(values["estimator"], f"{parameters.where}.estimator").fail("null: only native trees can be stored")
     n_jobs: Any = values.get("n_jobs")
     if n_jobs is not None and not (isinstance(n_jobs, (int, np.integer)) and 0 < abs(int(n_jobs)) <= MAX_THREADS):
         Node(n_jobs, f"{parameters.where}.n_jobs").fail(f"a number of threads up to {MAX_THREADS}, or null")
@@ -138,6 +139,18 @@ def _read_column(node: Node, taken: set[str], by_old_rule: bool) -> Column:
     return NumericColumn(name, edges, len(edges) + 1)
 
 
+def _read_ensemble(root: Node, fields: dict[str, Node], binner: Binner) -> StumpEnsemble | TreeEnsemble:
+    """The learners: stumps, or trees and the training rows in the cells of their pairs."""
+    given = {name for name in LEARNERS if name in fields}
+    if given == {"trees", "pairs"}:
+        return read_trees(fields["trees"], fields["pairs"], binner)
+    if given != {"stumps"}:
+        root.fail("either the field 'stumps' or the fields 'trees' and 'pairs'")
+    nodes = fields["stumps"].items(MAX_STUMPS, 1)
+    stumps, alphas = zip(*(_read_stump(node, binner.columns) for node in nodes), strict=True)
+    return StumpEnsemble(binner, list(stumps), np.array(alphas))
+
+
 def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
     fields = node.fields(["alpha", *Stump._fields])
     feature = fields["feature"].integer(0, len(columns) - 1)
@@ -154,8 +167,7 @@ def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
         fields["left_confidence"].number(0, 1),
         fields["right_confidence"].number(0, 1),
     )
-    # Already a multiple of the grid, unless someone edited it: sums must stay exact.
-    return stump, on_grid(fields["alpha"].number(ALPHA_GRID, MAX_ALPHA))
+    return stump, read_alpha(fields["alpha"])
 
 
 def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:

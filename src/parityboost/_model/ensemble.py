@@ -17,6 +17,7 @@ from .._engine.codes import N_CODES
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.sources import read_sources
+from .pairs import Effects
 from .trees import Stump
 
 # Rows are predicted so many at a time: what a block needs besides its margin stays in the cache.
@@ -46,6 +47,12 @@ class StumpEnsemble:
     def tables(self, theta: int) -> Floats:
         """``tables[f, code]``: what feature f adds to the margin of the first θ stumps; not to be written to."""
         return self._used_tables(theta)[0]
+
+    def effects(self, theta: int) -> Effects:
+        """The tables; there are none of pairs."""
+        return Effects(self.tables(theta), [])
+
+    pure_effects = effects
 
     def _used_tables(self, theta: int) -> tuple[Floats, list[int]]:
         """The tables, and which features have one that is not all 0. Kept for the next prediction with the same θ."""

@@ -13,8 +13,9 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
-from .ensemble import StumpEnsemble
+from .ensemble import EstimatorEnsemble
 from .groups import GroupSource
+from .pairs import Effects
 
 # What every round of boosting leaves behind: plain columns, which every store of models can hold.
 History = dict[str, "NDArray[Any] | list[str]"]
@@ -103,34 +104,41 @@ class PredictionMixin:
         importances: Floats = self._ensemble.importances(self.theta_)
         return importances
 
-    def _score_tables(self) -> tuple[Floats, float]:
-        """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, and a
-        constant; they add up to :meth:`decision_function`. Only stumps have them.
+    def _score_effects(self, pure: bool = True) -> tuple[Effects, float]:
+        """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, the
+        tables of pairs what two features add together, and a constant; they add up to :meth:`decision_function`. Only
+        stumps and the native trees have them.
         """
-        tables = self._feature_tables()
+        effects = self._feature_effects(pure)
         source = self._group_source
         if source is None:
-            return tables, -self.threshold_
+            return effects, -self.threshold_
         if source.codes is None:
             raise ValueError(
                 "the thresholds per group are not a step function of one feature, because the groups are not a single "
                 "column of X with a bin for each: name such a column with the parameter sensitive_feature"
             )
-        return tables, 0.0
+        return effects, 0.0
 
-    def _feature_tables(self) -> Floats:
-        """The tables of :meth:`_score_tables`; thresholds per group are in them only if a feature tells the groups."""
+    def _feature_effects(self, pure: bool = True) -> Effects:
+        """The tables of :meth:`_score_effects`; thresholds per group are in them only if a feature tells the groups.
+
+        If they are to be pure, what a feature does on its own is in its own table; otherwise they are as the trees'
+        votes add up, which is less work.
+        """
         check_is_fitted(self)
-        if not isinstance(self._ensemble, StumpEnsemble):
+        if isinstance(self._ensemble, EstimatorEnsemble):
             name = type(self._ensemble.learners[0]).__name__
             raise ValueError(
-                f"only a model of stumps (estimator=None) is a sum of step functions, this one is of {name}"
+                f"only a model of stumps or native trees (estimator=None) is a sum of step functions, this one is of "
+                f"{name}"
             )
-        tables: Floats = self._ensemble.tables(self.theta_).copy()
+        effects: Effects = (self._ensemble.pure_effects if pure else self._ensemble.effects)(self.theta_)
+        tables = effects.tables.copy()
         source = self._group_source
         if source is not None and source.codes is not None:
             tables[source.columns[0]] -= source.by_code(self.threshold_)
-        return tables
+        return effects._replace(tables=tables)
 
     def _thresholds(self, X: Any, sensitive_features: Any) -> Any:
         """The threshold of each row, or the one for all."""

@@ -1,4 +1,4 @@
-"""One feature's part in a model of stumps: a step function."""
+"""One feature's part in a model: a step function."""
 
 from __future__ import annotations
 
@@ -72,16 +72,13 @@ class ShapeFunction:
             other = self.missing if self.other is None else self.other
             scores = [self.missing if pd.isna(value) else known.get(value, other) for value in column]
             return np.array(scores, dtype=np.float64)
-        try:
-            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"feature {self.feature!r} holds numbers: {error}") from None
+        numbers = number_values(column, self.feature)
         steps = np.array(self.scores)[np.searchsorted(self.thresholds, numbers)]
         return np.where(np.isnan(numbers), self.missing, steps)
 
     def frame(self) -> pd.DataFrame:
         """A table to read: each interval or category with its score, then other categories and the missing values."""
-        values, scores = [*_intervals(self.thresholds)], [*self.scores]
+        values, scores = [*intervals(self.thresholds)], [*self.scores]
         if self.kind == "categorical":
             values = [*self.categories]
         if self.other is not None:
@@ -102,7 +99,15 @@ def read_shape(column: Column, table: Floats) -> ShapeFunction:
     return ShapeFunction(column.name, "numeric", tuple(column.edges[changes].tolist()), (), tuple(steps), missing)
 
 
-def _intervals(thresholds: tuple[float, ...]) -> list[str]:
+def number_values(column: pd.Series[Any], feature: str) -> Floats:
+    """The numbers in a column."""
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"feature {feature!r} holds numbers: {error}") from None
+
+
+def intervals(thresholds: tuple[float, ...]) -> list[str]:
     """The steps between thresholds in words, with as many digits as it takes to tell the thresholds apart."""
     if not thresholds:
         return ["any number"]

@@ -36,6 +36,9 @@ class AdaBoostClassifier(AdaFairClassifier):
     """
 
     _needs_groups = False
+    max_depth = 1
+    interaction_cst = None
+    monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
 

@@ -96,6 +96,9 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     _stored_values = ("minority_class_",)
     class_weight = None
     estimator = None
+    max_depth = 1
+    interaction_cst = None
+    monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
 

@@ -11,7 +11,7 @@ import pandas as pd
 from .._table.inputs import group_name, read_groups
 from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
-from ._reading import TOTAL, code_shares, columns_of, encode, score_tables
+from ._reading import TOTAL, code_shares, columns_of, encode, pair_means, pair_names, score_effects
 
 
 def gap_decomposition(
@@ -44,8 +44,8 @@ def gap_decomposition(
     Returns
     -------
     DataFrame
-        One row per feature, those that carry most first, and a row ``total``, their sum: the difference of the means of
-        ``decision_function``. One column per pair of groups.
+        One row per feature, and per pair of features that trees of depth two combine, those that carry most first, and
+        a row ``total``, their sum: the difference of the means of ``decision_function``. One column per pair of groups.
 
     Examples
     --------
@@ -60,16 +60,19 @@ def gap_decomposition(
     x0        0.55
     total    -0.26
     """
-    tables, _ = score_tables(model)
+    effects, _ = score_effects(model)
     columns, codes = columns_of(model), encode(model, X)
     group, found = read_groups(sensitive_features, codes.shape[1])
     pairs = _pairs(found.tolist(), groups)
     weights = read_weights(sample_weight, codes.shape[1])
-    mean = np.einsum("gfc,fc->gf", code_shares(codes, group.astype(np.intp), len(found), weights), tables)
+    group, n_groups = group.astype(np.intp), len(found)
+    mean = np.einsum("gfc,fc->gf", code_shares(codes, group, n_groups, weights), effects.tables)
+    of_pairs = [pair_means(pair, pair.scores, codes, group, n_groups, weights) for pair in effects.pairs]
+    mean = np.column_stack([mean, *of_pairs])
     for k in {k for pair in pairs for k in pair}:
         if np.isnan(mean[k, 0]):
             raise ValueError(f"sample_weight is zero for every row of group {group_name(found[k])!r}")
-    names = pd.Index([column.name for column in columns], name="feature")
+    names = pd.Index([*(column.name for column in columns), *pair_names(effects.pairs, columns)], name="feature")
     gaps = {f"{group_name(found[b])} − {group_name(found[a])}": mean[b] - mean[a] for a, b in pairs}
     return _with_total(pd.DataFrame(gaps, index=names))
 

@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Codes, Floats
 from .._engine.codes import N_CODES
 from .._engine.threads import Team
+from .._model.pairs import Effects, Pair
 from .._table.binning import Column
 from .._table.sources import read_sources
 from ..estimators import AdaFairClassifier
 
 # Rows and columns of the tables here that stand beside those of the features.
 CONSTANT, TOTAL = "constant", "total"
+PAIR = " × "  # between the names of two features
 
 
 def check_model(model: Any) -> None:
@@ -30,16 +32,26 @@ def check_model(model: Any) -> None:
     check_is_fitted(model)
 
 
-def score_tables(model: Any) -> tuple[Floats, float]:
+def score_effects(model: Any) -> tuple[Effects, float]:
     check_model(model)
-    tables, constant = model._score_tables()
-    return tables, constant
+    effects, constant = model._score_effects()
+    return effects, constant
 
 
-def feature_tables(model: Any) -> Floats:
+def feature_effects(model: Any) -> Effects:
     check_model(model)
-    tables: Floats = model._feature_tables()
-    return tables
+    effects: Effects = model._feature_effects()
+    return effects
+
+
+def pair_names(pairs: list[Pair], columns: tuple[Column, ...]) -> list[str]:
+    """How tables name each pair, unless a column has that name."""
+    names = [PAIR.join(columns[f].name for f in pair.features) for pair in pairs]
+    taken = {column.name for column in columns}
+    for name in names:
+        if name in taken:
+            raise ValueError(f"column {name!r} has the same name as a pair of columns: rename it and fit again")
+    return names
 
 
 def columns_of(model: AdaFairClassifier) -> tuple[Column, ...]:
@@ -69,3 +81,15 @@ def code_shares(codes: Codes, group: NDArray[np.intp], n_groups: int, weights: F
     with np.errstate(invalid="ignore"):
         normed: Floats = shares / shares.sum(axis=2, keepdims=True)
     return normed
+
+
+def pair_means(
+    pair: Pair, values: Floats, codes: Codes, group: NDArray[np.intp], n_groups: int, weights: Floats | None
+) -> Floats:
+    """The mean of a value per cell of a pair over the rows of each group; NaN if a group has no weight."""
+    first, second = pair.features
+    per_row = values[pair.row_of[codes[first]], pair.column_of[codes[second]]]
+    sums = np.bincount(group, per_row if weights is None else per_row * weights, minlength=n_groups)
+    with np.errstate(invalid="ignore"):
+        means: Floats = sums / np.bincount(group, weights, minlength=n_groups)
+    return means

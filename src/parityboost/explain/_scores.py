@@ -7,11 +7,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._model.pair_shapes import PairFunction, read_pair
 from .._model.shapes import ShapeFunction, read_shape
 from .._table.sources import listed
 from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
-from ._reading import CONSTANT, code_shares, columns_of, encode, feature_tables, score_tables
+from ._reading import (
+    CONSTANT,
+    PAIR,
+    code_shares,
+    columns_of,
+    encode,
+    feature_effects,
+    pair_means,
+    pair_names,
+    score_effects,
+)
 
 
 def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
@@ -19,12 +30,13 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
 
     Neighbouring bins of a number with the same score are one step. Features that the model does not use are there too;
     their ``is_flat`` is true. The functions of an instance's values add up to its score, but for the constant that
-    :func:`contributions` shows, or for the threshold of its group if no feature tells the groups apart.
+    :func:`contributions` shows, or for the threshold of its group if no feature tells the groups apart. Trees of depth
+    two have :func:`pair_functions` besides.
 
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model of stumps.
+        A fitted model of stumps or native trees.
 
     Returns
     -------
@@ -40,7 +52,7 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     >>> functions["x0"].thresholds, functions["x1"].is_flat
     ((2.5,), True)
     """
-    tables = feature_tables(model)
+    tables = feature_effects(model).tables
     return {column.name: read_shape(column, table) for column, table in zip(columns_of(model), tables, strict=True)}
 
 
@@ -50,7 +62,7 @@ def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunctio
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model of stumps.
+        A fitted model of stumps or native trees.
     feature : str or int
         Name or position of the feature.
 
@@ -69,10 +81,91 @@ def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunctio
     """
     functions = shape_functions(model)
     names = list(functions)
-    if str(feature) in functions:
-        return functions[str(feature)]
+    return functions[names[feature_position(feature, names)]]
+
+
+def pair_functions(model: AdaFairClassifier) -> dict[tuple[str, str], PairFunction]:
+    """What pairs of features add to the score together; a model of stumps has none.
+
+    With the step functions of :func:`shape_functions` they are the whole model. What a feature does on its own is in
+    its step function: the mean of a pair's table over the training data is 0 for every value of either feature.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of trees of depth two, ``max_depth=2``.
+
+    Returns
+    -------
+    dict of pair of str to PairFunction
+        By the features' names, in the order of the columns; those that matter most to the training data first.
+
+    Examples
+    --------
+    >>> from parityboost import AdaFairClassifier, explain
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10, [0, 1, 1, 0] * 10
+    >>> model = AdaFairClassifier("none", max_depth=2, n_estimators=1, validation_fraction=None)
+    >>> list(explain.pair_functions(model.fit(X, y, sensitive_features=["a", "b"] * 20)))
+    [('x0', 'x1')]
+    """
+    pairs, columns = feature_effects(model).pairs, columns_of(model)
+    functions = sorted((read_pair(pair, columns) for pair in pairs), key=lambda function: -function.mean_abs)
+    return {function.features: function for function in functions}
+
+
+def pair_function(model: AdaFairClassifier, first: str | int, second: str | int) -> PairFunction:
+    """What two features, given by name or by position, add to the score together.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of trees of depth two.
+    first, second : str or int
+        Names or positions of two features; their order does not matter.
+
+    Returns
+    -------
+    PairFunction
+        Its table; rows are values of the feature that comes first in X.
+
+    Examples
+    --------
+    >>> from parityboost import AdaFairClassifier, explain
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10, [0, 1, 1, 0] * 10
+    >>> model = AdaFairClassifier("none", max_depth=2, n_estimators=1, validation_fraction=None)
+    >>> model = model.fit(X, y, sensitive_features=["a", "b"] * 20)
+    >>> explain.pair_function(model, "x1", 0).frame().round(2)
+            x0       x1  score  weight
+    0    ≤ 0.5    ≤ 0.5 -11.51    10.0
+    1    ≤ 0.5    > 0.5  11.51    10.0
+    2    ≤ 0.5  missing -11.51     0.0
+    3    > 0.5    ≤ 0.5  11.51    10.0
+    4    > 0.5    > 0.5 -11.51    10.0
+    5    > 0.5  missing  11.51     0.0
+    6  missing    ≤ 0.5 -11.51     0.0
+    7  missing    > 0.5  11.51     0.0
+    8  missing  missing -11.51     0.0
+    """
+    functions = pair_functions(model)
+    names = [column.name for column in columns_of(model)]
+    pair = tuple(sorted(feature_position(feature, names) for feature in (first, second)))
+    found = functions.get((names[pair[0]], names[pair[1]]))
+    if found is None:
+        asked = PAIR.join(repr(names[k]) for k in pair)
+        known = ", ".join(PAIR.join(map(repr, features)) for features in list(functions)[:10])
+        raise ValueError(
+            f"the model does not combine {asked}; "
+            + (f"the pairs that matter most are {known}" if known else "it has no pairs: fit it with max_depth=2")
+        )
+    return found
+
+
+def feature_position(feature: str | int, names: list[str]) -> int:
+    """The position of a feature, given by name or by position."""
+    if str(feature) in names:
+        return names.index(str(feature))
     if isinstance(feature, (int, np.integer)) and -len(names) <= feature < len(names):
-        return functions[names[feature]]
+        return int(feature) % len(names)
     raise ValueError(f"the model has no feature {feature!r}; its features are {listed(names)}")
 
 
@@ -82,15 +175,16 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model of stumps.
+        A fitted model of stumps or native trees.
     X : DataFrame or array-like of shape (n_samples, n_features)
         The instances.
 
     Returns
     -------
-    DataFrame of shape (n_samples, n_features + 1)
-        One column per feature and the column ``constant`` (minus the decision threshold), with the index of X. The sum
-        of a row is ``model.decision_function`` of it.
+    DataFrame of shape (n_samples, n_features + 1), or more
+        One column per feature and the column ``constant`` (minus the decision threshold), with the index of X. Trees of
+        depth two add a column for each pair of features that they combine, named ``"a × b"``. The sum of a row is
+        ``model.decision_function`` of it.
 
     Examples
     --------
@@ -102,11 +196,13 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     >>> bool((parts.sum(axis=1) == model.decision_function(X)).all())
     True
     """
-    tables, constant = score_tables(model)
-    codes = encode(model, X)
+    (tables, pairs), constant = score_effects(model)
+    columns, codes = columns_of(model), encode(model, X)
     parts: dict[str, Any] = {
-        column.name: table[code] for column, table, code in zip(columns_of(model), tables, codes, strict=True)
+        column.name: table[code] for column, table, code in zip(columns, tables, codes, strict=True)
     }
+    for name, pair in zip(pair_names(pairs, columns), pairs, strict=True):
+        parts[name] = pair.at(*codes[list(pair.features)])
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(codes.shape[1])
     return pd.DataFrame({**parts, CONSTANT: constant + 0.0}, index=index)
 
@@ -117,7 +213,7 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model of stumps.
+        A fitted model of stumps or native trees.
     X : DataFrame or array-like of shape (n_samples, n_features), optional
         Instances to measure the effect on the score on.
     sample_weight : array-like of shape (n_samples,), optional
@@ -126,9 +222,10 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     Returns
     -------
     DataFrame
-        One row per feature. ``alpha_share`` is its share of the weights α of the learners (``feature_importances_``).
-        If X is given, ``mean_abs_deviation`` is how far its contribution to the score is from the feature's mean
-        contribution, on average over X; this decides the order.
+        One row per feature, and per pair of features that trees of depth two combine. ``alpha_share`` is a feature's
+        share of the weights α of the learners (``feature_importances_``); pairs have none of their own. If X is given,
+        ``mean_abs_deviation`` is how far the contribution to the score is from its mean, on average over X; this
+        decides the order.
 
     Examples
     --------
@@ -141,13 +238,19 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     x0               1.0
     x1               0.0
     """
-    tables = feature_tables(model)
-    names = pd.Index([column.name for column in columns_of(model)], name="feature")
-    table = pd.DataFrame({"alpha_share": model.feature_importances_}, index=names)
+    tables, pairs = feature_effects(model)
+    columns = columns_of(model)
+    names = pd.Index([*(column.name for column in columns), *pair_names(pairs, columns)], name="feature")
+    table = pd.DataFrame({"alpha_share": [*model.feature_importances_, *[np.nan] * len(pairs)]}, index=names)
     if X is not None:
         codes = encode(model, X)
         weights = read_weights(sample_weight, codes.shape[1])
-        shares = code_shares(codes, np.zeros(codes.shape[1], dtype=np.intp), 1, weights)[0]
+        everyone = np.zeros(codes.shape[1], dtype=np.intp)
+        shares = code_shares(codes, everyone, 1, weights)[0]
         mean = (shares * tables).sum(axis=1, keepdims=True)
-        table["mean_abs_deviation"] = (shares * np.abs(tables - mean)).sum(axis=1)
+        deviations = (shares * np.abs(tables - mean)).sum(axis=1).tolist()
+        for pair in pairs:
+            centre = pair_means(pair, pair.scores, codes, everyone, 1, weights)
+            deviations.append(pair_means(pair, np.abs(pair.scores - centre), codes, everyone, 1, weights)[0])
+        table["mean_abs_deviation"] = deviations
     return table.sort_values(table.columns[-1], ascending=False, kind="stable")

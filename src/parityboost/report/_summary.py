@@ -13,7 +13,7 @@ import pandas as pd
 
 from .. import explain
 from .._io.json_values import to_plain
-from .._model.ensemble import StumpEnsemble
+from .._model.ensemble import EstimatorEnsemble
 from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
 from .._stats.intervals import Interval
 from .._table.inputs import group_name, group_names, read_groups, sensitive_columns, sensitive_frame
@@ -226,7 +226,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
     found = {
         "name": _name(model),
         "class": type(model).__name__,
-        "learner": None if isinstance(model._ensemble, StumpEnsemble) else type(model.estimators_[0]).__name__,
+        "learner": type(model.estimators_[0]).__name__ if isinstance(model._ensemble, EstimatorEnsemble) else None,
         "notion": model._fitted.notion.name,
         "warnings": list(model.warnings_),
         "parameters": parameters,
@@ -248,7 +248,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
     importances = explain.importances(model, X, sample_weight=weights)
     found["importances"] = importances.reset_index().to_dict("records")
     functions = explain.shape_functions(model)
-    used = [name for name in importances.index if not functions[name].is_flat]
+    used = [name for name in importances.index if name in functions and not functions[name].is_flat]
     found["n_used"] = len(used)
     found["shapes"] = [_shape(functions[name], feature_source(model, name, X)) for name in used[:MAX_SHAPES]]
     return found
@@ -257,7 +257,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
 def _no_tables(model: AdaFairClassifier) -> str | None:
     """Why the model is not a sum of step functions, if it is not."""
     try:
-        model._score_tables()
+        model._score_effects()
     except ValueError as error:
         return str(error)
     return None

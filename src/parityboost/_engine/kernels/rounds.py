@@ -250,3 +250,72 @@ def sum_wrong(
                 number = whole(weights[i])
                 total += number * mass[i] if weighted else number
         sums[b] = total
+
+
+@compiled
+def list_leaf(
+    column: Array,
+    leaf_of_code: Array,
+    leaf: int,
+    weights: Array,
+    mass: Array,
+    blocks: Array,
+    first: int,
+    last: int,
+    rows: Array,
+    gains: Array,
+    n_rows: Array,
+) -> None:
+    """List the rows of one leaf with their integers, for the blocks first ≤ b < last, from ``blocks[b, 1]`` on."""
+    weighted = mass.shape[0] > 0
+    is_there = np.empty(256, dtype=np.uint8)
+    for code in range(leaf_of_code.shape[0]):
+        is_there[code] = leaf_of_code[code] == leaf
+    for b in range(first, last):
+        start, n = blocks[b, 1], blocks[b, 1]
+        for i in range(start, blocks[b, 2]):  # as in change_weights: no branch
+            rows[n] = i
+            n += is_there[column[i]]
+        for k in range(start, n):
+            gain = whole(weights[rows[k]])
+            gains[k] = gain * mass[rows[k]] if weighted else gain
+        n_rows[b] = n - start
+
+
+@compiled
+def split_leaves(
+    column: Array,
+    side_of_code: Array,
+    columns: tuple[Array, Array],
+    leaf_of_code: Array,
+    mass: Array,
+    blocks: Array,
+    first: int,
+    last: int,
+    leaves: Array,
+    leaf_mass: Array,
+) -> None:
+    """The leaf, 0 to 3, of each row in a tree of depth two, for the blocks first ≤ b < last.
+
+    The first split puts a row on the side ``side_of_code[column[row]]``, where its leaf is
+    ``leaf_of_code[side, columns[side][row]]``. ``leaf_mass[b, leaf]`` is the sample weight of a block in each leaf.
+    """
+    weighted = mass.shape[0] > 0
+    column0, column1 = columns
+    leaf0, leaf1 = leaf_of_code[0], leaf_of_code[1]
+    for b in range(first, last):
+        start, stop = blocks[b, 1], blocks[b, 2]
+        for i in range(start, stop):
+            leaves[i] = leaf1[column1[i]] if side_of_code[column[i]] else leaf0[column0[i]]
+        in_leaf = leaf_mass[b]
+        in_leaf[:] = 0
+        if weighted:
+            for i in range(start, stop):
+                in_leaf[leaves[i]] += mass[i]
+            continue
+        for leaf in range(1, 4):
+            n = 0
+            for i in range(start, stop):
+                n += leaves[i] == leaf
+            in_leaf[leaf] = n
+        in_leaf[0] = stop - start - in_leaf[1] - in_leaf[2] - in_leaf[3]

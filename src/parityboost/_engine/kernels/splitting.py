@@ -1,4 +1,4 @@
-"""The best stump from the histograms.
+"""The best split of a node from the histograms of its rows.
 
 Histograms hold integers; ``units[y]`` is what one of them weighs in class y. Leaves are added up as integers and only
 then turned into floats, so that equal leaves weigh the same to the last bit.
@@ -50,6 +50,43 @@ def split_score(
 
 
 @compiled
+def is_in_order(
+    order: int,
+    limits: Array,
+    negative: int,
+    positive: int,
+    all_negative: int,
+    all_positive: int,
+    negative_unit: float,
+    positive_unit: float,
+) -> bool:
+    """Whether a split is allowed where the score may only rise (``order`` 1) or only fall (-1) with a feature.
+
+    The share of positives must not fall from the left leaf to the right one (or not rise), and in both it has to be
+    between ``limits[0]`` and ``limits[1]``: so the leaves below a split stay on the side of it where they belong. These
+    are the rules of scikit-learn's trees. A leaf of less weight than ``limits[2]`` votes -1 whatever its share is;
+    where the share has to mean +1, the vote has to be +1 as well.
+    """
+    left_negative, left_positive = negative * negative_unit, positive * positive_unit
+    right_negative = (all_negative - negative) * negative_unit
+    right_positive = (all_positive - positive) * positive_unit
+    if left_negative + left_positive <= 0.0 or right_negative + right_positive <= 0.0:
+        return True
+    left = left_positive / (left_negative + left_positive)
+    right = right_positive / (right_negative + right_positive)
+    left_votes, right_votes = left_positive - left_negative > limits[2], right_positive - right_negative > limits[2]
+    if min(left, right) < limits[0] or max(left, right) > limits[1]:
+        return False
+    if limits[0] > 0.5 and not (left_votes and right_votes):
+        return False
+    if order > 0:
+        return left <= right and (left + right <= 1.0 or right_votes)
+    if order < 0:
+        return right <= left and (left + right <= 1.0 or left_votes)
+    return True
+
+
+@compiled
 def best_splits(
     histograms: Array,
     units: Array,
@@ -61,6 +98,9 @@ def best_splits(
     has_missing: Array,
     has_other: Array,
     criterion: int,
+    orders: Array,
+    allowed: Array,
+    limits: Array,
     first: int,
     last: int,
     scores: Array,
@@ -78,10 +118,16 @@ def best_splits(
         bins      0 | 1  2  3  4                 0 | 1  2  3  4  other
         numeric   ? | L  L  R  R   s = 2         ? | R  L  R  R    R    s = 2   categorical
         numeric   R | L  L  L  L   s = n_bins    L | R  R  R  R    R    s = 0   categorical
+
+    Only features that are ``allowed[f]`` are split, and only as ``orders[f]`` and ``limits`` allow (``is_in_order``).
     """
     hist = np.empty((256, 2), dtype=np.int64)
     negative_unit, positive_unit = units[0], units[1]
+    is_limited = limits[0] > 0.0 or limits[1] < 1.0
     for f in range(first, last):
+        scores[f], splits[f], missing_left[f] = -1.0, 0, False
+        if not allowed[f]:
+            continue
         bundle = bundle_of[f]
         bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
         n_values = bins + 1 if has_other[f] else bins
@@ -95,7 +141,8 @@ def best_splits(
             all_positive += hist[b, 1]
         total = all_negative * negative_unit + all_positive * positive_unit
         tie = TIE * total
-        scores[f], splits[f], missing_left[f] = -1.0, 0, False
+        some_missing = has_missing[f] and hist[MISSING, 0] + hist[MISSING, 1] > 0
+        is_bound = is_limited or orders[f] != 0
 
         negative, positive = 0, 0  # the left leaf, missing values not counted
         for s in range(1, bins + 1):
@@ -105,13 +152,17 @@ def best_splits(
                 negative += hist[s, 0]
                 positive += hist[s, 1]
             values_on_the_right = n_values > 1 if is_categorical else s < bins
-            if not has_missing[f]:
+            if not some_missing:
                 if not values_on_the_right:
                     continue
                 score = split_score(
                     criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit
                 )
                 if score > scores[f] + tie:
+                    if is_bound and not is_in_order(
+                        orders[f], limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
+                    ):
+                        continue
                     scores[f], splits[f] = score, s
                     # No row tells where missing belongs: it is not the category s, or goes to the heavier side.
                     left = negative * negative_unit + positive * positive_unit
@@ -127,12 +178,67 @@ def best_splits(
                     criterion, left_negative, left_positive, all_negative, all_positive, negative_unit, positive_unit
                 )
                 if score > scores[f] + tie:
+                    if is_bound and not is_in_order(
+                        orders[f] if values_on_the_right else 0,  # what is missing is neither below nor above the rest
+                        limits,
+                        left_negative,
+                        left_positive,
+                        all_negative,
+                        all_positive,
+                        negative_unit,
+                        positive_unit,
+                    ):
+                        continue
                     scores[f], splits[f], missing_left[f] = score, s, goes_left
-        if is_categorical and has_missing[f] and n_values > 1:
+        if is_categorical and some_missing and n_values > 1:
             negative, positive = hist[MISSING, 0], hist[MISSING, 1]
             score = split_score(criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
-            if score > scores[f] + tie:
+            if score > scores[f] + tie and (
+                not is_limited
+                or is_in_order(0, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
+            ):
                 scores[f], splits[f], missing_left[f] = score, 0, True
+
+
+@compiled
+def choose_split(
+    histograms: Array,
+    bundle_of: Array,
+    code_of: Array,
+    categorical: Array,
+    total: float,
+    scores: Array,
+    splits: Array,
+    missing_left: Array,
+    leaf_of_code: Array,
+    leaf_sums: Array,
+) -> int:
+    """The feature with the best split, and the two leaves that the split makes.
+
+    ``leaf_of_code[joint code]`` is the leaf, ``leaf_sums[leaf, y]`` are the sums of its rows' integers. If nothing can
+    be split, everything is on the left.
+    """
+    best = 0
+    for f in range(1, scores.shape[0]):
+        if scores[f] > scores[best] + TIE * total:
+            best = f
+    leaf_sums[:] = 0
+    bundle = bundle_of[best]
+    for joint in range(leaf_of_code.shape[0]):
+        code = code_of[best, joint]
+        if scores[best] < 0.0:
+            goes_left = True
+        elif code == MISSING:
+            goes_left = missing_left[best]
+        elif categorical[best]:
+            goes_left = code == splits[best]
+        else:
+            goes_left = code <= splits[best]
+        leaf = LEFT if goes_left else RIGHT
+        leaf_of_code[joint] = leaf
+        for y in range(2):
+            leaf_sums[leaf, y] += histograms[bundle, y, 0, joint] + histograms[bundle, y, 1, joint]
+    return best
 
 
 @compiled
@@ -150,32 +256,21 @@ def choose_stump(
     leaf_sums: Array,
     leaf_mass: Array,
 ) -> int:
-    """The feature with the best split, and its leaves.
-
-    ``leaf_of_code[joint code]`` is the leaf; ``leaf_sums[leaf, y]`` are the sums of its rows' integers and
-    ``leaf_mass[leaf, y]`` their sample weights (from ``mass_of[y, bundle, joint code]``). If nothing can be split,
-    everything is on the left.
-    """
-    best = 0
-    for f in range(1, scores.shape[0]):
-        if scores[f] > scores[best] + TIE * total:
-            best = f
-    leaf_sums[:] = 0
+    """:func:`choose_split`, and ``leaf_mass[leaf, y]``, the sample weight (from ``mass_of[y, bundle, joint code]``)."""
+    best: int = choose_split(
+        histograms,
+        bundle_of,
+        code_of,
+        categorical,
+        total,
+        scores,
+        splits,
+        missing_left,
+        leaf_of_code,
+        leaf_sums,
+    )
     leaf_mass[:] = 0
-    bundle = bundle_of[best]
     for joint in range(leaf_of_code.shape[0]):
-        code = code_of[best, joint]
-        if scores[best] < 0.0:
-            goes_left = True
-        elif code == MISSING:
-            goes_left = missing_left[best]
-        elif categorical[best]:
-            goes_left = code == splits[best]
-        else:
-            goes_left = code <= splits[best]
-        leaf = LEFT if goes_left else RIGHT
-        leaf_of_code[joint] = leaf
         for y in range(2):
-            leaf_sums[leaf, y] += histograms[bundle, y, 0, joint] + histograms[bundle, y, 1, joint]
-            leaf_mass[leaf, y] += mass_of[y, bundle, joint]
+            leaf_mass[leaf_of_code[joint], y] += mass_of[y, bundle_of[best], joint]
     return best

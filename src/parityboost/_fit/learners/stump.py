@@ -1,4 +1,4 @@
-"""The native weak learner: the best stump over all columns, from one weighted histogram per column."""
+"""What native weak learners share, and the stump: the best one over all columns, from one histogram per column."""
 
 from __future__ import annotations
 
@@ -27,12 +27,19 @@ VOTES = {(right, left): np.array([right, left], dtype=np.int8) for right in (-1,
 
 
 @dataclass(slots=True)
-class TrainedStump(Trained):
-    """A stump and what it found in its leaves."""
+class TrainedLeaves(Trained):
+    """A native learner and what it found in its leaves."""
 
-    model: Stump
     confidences: tuple[float, ...]  # share of a leaf's weight that belongs to the class it votes for
     leaf_mass: Integers  # sample weight per [leaf, class]
+
+
+@dataclass(slots=True)
+class TrainedStump(TrainedLeaves):
+    """A stump and its leaves, the right one first."""
+
+    model: Stump
+    leaf_sums: list[list[int]]  # sum of the integers per [leaf][class]
 
 
 class Histograms:
@@ -82,9 +89,13 @@ class StumpSearch:
         The training rows; they tell which columns have missing values.
     criterion : {"gini", "error"}
         What is optimised.
+    orders : ndarray of int8, optional
+        For each column 1 or -1 if the score may only rise or fall with it, else 0.
     """
 
-    def __init__(self, bundles: Bundles, train: CodedSample, criterion: str) -> None:
+    def __init__(
+        self, bundles: Bundles, train: CodedSample, criterion: str, orders: NDArray[np.int8] | None = None
+    ) -> None:
         self.bundles = bundles
         self._categorical = bundles.binner.categorical
         self._columns = (  # what the kernel wants to know about them
@@ -96,9 +107,11 @@ class StumpSearch:
             train.has_missing,
             train.has_other,
             splitting.ERROR if criterion == "error" else splitting.GINI,
+            np.zeros(len(bundles.bundle_of), dtype=np.int8) if orders is None else orders,
         )
         self._team = train.sample.team
         n_features = len(bundles.bundle_of)
+        self._all_columns = np.ones(n_features, dtype=np.bool_)
         self._scores = np.empty(n_features)
         self._splits = np.empty(n_features, dtype=np.int64)
         self._missing_left = np.empty(n_features, dtype=np.bool_)
@@ -114,11 +127,7 @@ class StumpSearch:
     def best(self, histograms: Histograms, units: Floats, total: float) -> TrainedStump:
         """The stump with the purest leaves; ``units[class]`` is what an integer in the histograms weighs."""
         bundles, values = self.bundles, histograms.values
-        self._team.run(
-            lambda first, last: splitting.best_splits(values, units, *self._columns, first, last, *self._found),
-            len(self._scores),
-            4 * N_CODES,
-        )
+        self._find_splits(values, units, self._all_columns, np.array([0.0, 1.0, splitting.TIE * total]))
         leaf_of_code = np.empty(N_CODES, dtype=np.uint8)
         leaf_sums, leaf_mass = np.empty((2, 2), dtype=np.int64), np.empty((2, 2), dtype=np.int64)
         feature = splitting.choose_stump(
@@ -134,7 +143,8 @@ class StumpSearch:
             leaf_mass,
         )
         negative_unit, positive_unit = units.tolist()
-        leaves = [_majority(n * negative_unit, p * positive_unit, total) for n, p in leaf_sums.tolist()]
+        sums = leaf_sums.tolist()
+        leaves = [majority(n * negative_unit, p * positive_unit, total) for n, p in sums]
         if self._scores[feature] < 0.0:  # one leaf for all
             leaves[splitting.RIGHT] = (*leaves[splitting.LEFT][:2], 0.0)
         (right_vote, right_share, right_wrong), (left_vote, left_share, left_wrong) = leaves
@@ -154,39 +164,80 @@ class StumpSearch:
             VOTES[right_vote, left_vote],
             (right_share, left_share),
             leaf_mass,
+            sums,
+        )
+
+    def _find_splits(self, values: Integers, units: Floats, allowed: NDArray[np.bool_], limits: Floats) -> None:
+        """The best split of each column that is allowed, for histograms of some rows."""
+        self._team.run(
+            lambda first, last: splitting.best_splits(
+                values, units, *self._columns, allowed, limits, first, last, *self._found
+            ),
+            len(self._scores),
+            4 * N_CODES,
         )
 
 
-def _majority(negative: float, positive: float, total: float) -> tuple[int, float, float]:
+def majority(negative: float, positive: float, total: float) -> tuple[int, float, float]:
     """Vote of a leaf, the share of its weight that agrees, and the weight that does not; equal weights vote -1."""
     vote = 1 if positive - negative > splitting.TIE * total else -1
     right, wrong = (positive, negative) if vote > 0 else (negative, positive)
     return vote, right / (right + wrong) if right + wrong > 0.0 else 1.0, wrong
 
 
-class StumpLearner:
+class NativeLearner:
+    """What the native learners share: the weights of the rows of a sample, and histograms of all of them.
+
+    Parameters
+    ----------
+    train, selection : CodedSample
+        The rows to train on, and those that θ is chosen on; they may be the same.
+    start : ndarray of shape (n_cells,)
+        The factor that D¹ gives to the rows of each cell, besides their sample weights.
+    """
+
+    def __init__(self, train: CodedSample, selection: CodedSample, start: Floats) -> None:
+        self.train, self.selection = train.sample, selection.sample
+        self._selection_codes = selection.codes
+        self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
+        self._histograms = Histograms(train.codes, self.train.n_groups, self.train.team)
+
+    def wrong_weight(self, trained: TrainedLeaves) -> Floats:
+        return self._weights.wrong(trained.leaves, trained.votes)
+
+    def reweight(self, trained: TrainedLeaves, costs: Floats, alpha: float, confidence: bool) -> float:
+        return boost_wrong(self._weights, trained, costs, alpha, confidence)
+
+    def distribution(self) -> Floats:
+        return self._weights.distribution()
+
+
+class StumpLearner(NativeLearner):
     """The native stump on the rows of a sample, whose weights it keeps.
 
     Parameters
     ----------
     bundles : Bundles
         Which columns share a byte.
-    train, selection : CodedSample
-        The rows to train on, and those that θ is chosen on; they may be the same.
-    start : ndarray of shape (n_cells,)
-        The factor that D¹ gives to the rows of each cell, besides their sample weights.
+    train, selection, start :
+        As in :class:`NativeLearner`.
     criterion : {"gini", "error"}
         What a stump optimises.
+    orders : ndarray of int8, optional
+        For each column 1 or -1 if the score may only rise or fall with it, else 0.
     """
 
     def __init__(
-        self, bundles: Bundles, train: CodedSample, selection: CodedSample, start: Floats, criterion: str
+        self,
+        bundles: Bundles,
+        train: CodedSample,
+        selection: CodedSample,
+        start: Floats,
+        criterion: str,
+        orders: NDArray[np.int8] | None = None,
     ) -> None:
-        self.train, self.selection = train.sample, selection.sample
-        self._selection_codes = selection.codes
-        self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
-        self._histograms = Histograms(train.codes, self.train.n_groups, self.train.team)
-        self._search = StumpSearch(bundles, train, criterion)
+        super().__init__(train, selection, start)
+        self._search = StumpSearch(bundles, train, criterion, orders)
 
     def fit(self) -> TrainedStump:
         weights = self._weights
@@ -196,15 +247,6 @@ class StumpLearner:
     def selection_leaves(self, trained: TrainedStump) -> Leaves:
         return selection_leaves(self._search.bundles, self._selection_codes, trained)
 
-    def wrong_weight(self, trained: TrainedStump) -> Floats:
-        return self._weights.wrong(trained.leaves, trained.votes)
-
-    def reweight(self, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
-        return boost_wrong(self._weights, trained, costs, alpha, confidence)
-
-    def distribution(self) -> Floats:
-        return self._weights.distribution()
-
     def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self._search.bundles.binner, models, alphas)
 
@@ -212,8 +254,8 @@ class StumpLearner:
         return staged_margins(self._search.bundles, self._selection_codes, ensemble)
 
 
-def boost_wrong(weights: RowWeights, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
-    """Multiply the rows that a stump is wrong about by C·exp(2α·conf); the new sum of weights by the old one."""
+def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alpha: float, confidence: bool) -> float:
+    """Multiply the rows that a learner is wrong about by C·exp(2α·conf); the new sum of weights by the old one."""
     if confidence:
         boosts = np.array([math.exp(2.0 * alpha * share) for share in trained.confidences])
     else:
@@ -226,6 +268,6 @@ def selection_leaves(bundles: Bundles, codes: Codes, trained: TrainedStump) -> L
     return Leaves(codes[bundles.bundle_of[trained.model.feature]], trained.leaves.leaf_of_code)
 
 
-def staged_margins(bundles: Bundles, codes: Codes, ensemble: StumpEnsemble) -> Callable[[], Iterator[Any]]:
+def staged_margins(bundles: Bundles, codes: Codes, ensemble: Any) -> Callable[[], Iterator[Any]]:
     """A function that goes through the margins of rows after each round."""
     return partial(ensemble.staged_codes, codes, bundles.bundle_of, bundles.code_of)

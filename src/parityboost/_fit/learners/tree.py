@@ -1,0 +1,268 @@
+"""The native weak learner of depth two: the best stump, and below it the best split of either side.
+
+The histograms of all rows are kept up to date as for a stump. Those of the side with less sample weight are made from
+its rows, those of the other side are the difference: sums are integers, so the difference is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._arrays import Codes, Floats, Integers
+from ..._engine.codes import N_CODES
+from ..._engine.kernels import rounds, splitting
+from ..._engine.kernels.splitting import LEFT, RIGHT
+from ..._model.tree_ensemble import TreeEnsemble
+from ..._model.trees import Split, Tree
+from ..._table.bundles import Bundles
+from ..constraints import Partners
+from ..samples import BLOCK_ROWS, CodedSample, Leaves, Sample
+from ..weights import RowWeights
+from .stump import (
+    Histograms,
+    NativeLearner,
+    StumpSearch,
+    TrainedLeaves,
+    TrainedStump,
+    majority,
+    staged_margins,
+)
+
+N_LEAVES = 4
+# A leaf is 2 · the side of the first split + the side of the second; a side that is not split is all on its left.
+LEAVES = np.arange(N_LEAVES, dtype=np.uint8)
+NO_SPLIT = np.full(N_CODES, LEFT, dtype=np.uint8)
+
+
+@dataclass(slots=True)
+class TrainedTree(TrainedLeaves):
+    """A tree and its leaves, from right to left."""
+
+    model: Tree
+    paths: Paths
+
+
+class Paths(NamedTuple):
+    """How a row comes to its leaf, in joint codes: which bundle a split asks, and where each code goes."""
+
+    bundle: int
+    side_of_code: NDArray[np.uint8]
+    bundles: tuple[int, int]  # of the right side and of the left one
+    leaf_of_code: NDArray[np.uint8]  # [side, joint code]
+
+    def leaves(self, sample: Sample, codes: Codes) -> tuple[NDArray[np.uint8], Integers]:
+        """The leaf of each row, and the sample weight per [block, leaf]."""
+        leaves = np.empty(len(sample), dtype=np.uint8)
+        mass = np.empty((len(sample.blocks), N_LEAVES), dtype=np.int64)
+        right, left = self.bundles
+        sample.team.run(
+            lambda first, last: rounds.split_leaves(
+                codes[self.bundle],
+                self.side_of_code,
+                (codes[right], codes[left]),
+                self.leaf_of_code,
+                sample.masses.values,
+                sample.blocks,
+                first,
+                last,
+                leaves,
+                mass,
+            ),
+            len(sample.blocks),
+            BLOCK_ROWS,
+        )
+        return leaves, mass
+
+
+class Side(NamedTuple):
+    """One side of a tree's first split."""
+
+    split: Split | None
+    bundle: int
+    side_of_code: NDArray[np.uint8]
+    leaf_sums: list[list[int]]  # [right or left][class]
+
+
+class TreeSearch(StumpSearch):
+    """Finds the tree for given histograms and weights.
+
+    Parameters
+    ----------
+    bundles, train, criterion, orders :
+        As in :class:`StumpSearch`.
+    partners : function, optional
+        Which columns may be asked about below a split of a given one, as booleans; all if there is none.
+    """
+
+    def __init__(
+        self,
+        bundles: Bundles,
+        train: CodedSample,
+        criterion: str,
+        orders: NDArray[np.int8] | None,
+        partners: Partners | None,
+    ) -> None:
+        super().__init__(bundles, train, criterion, orders)
+        self._train = train
+        self._partners = partners
+        self._orders: NDArray[np.int8] = self._columns[-1]
+        self._criterion: int = self._columns[-2]
+        n_rows = len(train.sample)
+        self._part = Histograms(train.codes, train.sample.n_groups, train.sample.team)
+        self._lists = (
+            np.empty(n_rows, dtype=np.uint32),
+            np.empty(n_rows, dtype=np.int64),
+            np.zeros(len(train.sample.blocks), dtype=np.int64),
+        )
+
+    def best_tree(self, histograms: Histograms, weights: RowWeights) -> TrainedTree:
+        """The best stump, each side of which is split if that makes it purer."""
+        units, total = weights.units, weights.total
+        stump = self.best(histograms, units, total)
+        score = float(self._scores[stump.model.feature])
+        n, p = (sum(part) for part in zip(*stump.leaf_sums, strict=True))
+        root = Split(*stump.model[:3], self._gain(score, n, p, units, total))
+        sides = [self._unsplit(stump, side) for side in (RIGHT, LEFT)]
+        if score >= 0.0 and any(min(side.leaf_sums[LEFT]) > 0 for side in sides):
+            # A pure side needs no histograms, but its sibling may need them for the difference.
+            small = RIGHT if stump.leaf_mass[RIGHT].sum() <= stump.leaf_mass[LEFT].sum() else LEFT
+            self._fill(stump.leaves, small, weights)
+            limits = self._limits(stump, units, total)
+            sides[small] = self._split(sides[small], root.feature, limits[small], units, total)
+            np.subtract(histograms.values, self._part.values, out=self._part.values)
+            sides[1 - small] = self._split(sides[1 - small], root.feature, limits[1 - small], units, total)
+        return self._grown(stump, root, sides, units, total)
+
+    def _unsplit(self, stump: TrainedStump, side: int) -> Side:
+        return Side(None, int(self.bundles.bundle_of[stump.model.feature]), NO_SPLIT, [[0, 0], stump.leaf_sums[side]])
+
+    def _fill(self, leaves: Leaves, side: int, weights: RowWeights) -> None:
+        """Make the histograms of the rows on one side."""
+        sample = self._train.sample
+        rows, gains, n_rows = self._lists
+        self._team.run(
+            lambda first, last: rounds.list_leaf(
+                *leaves, side, weights.values, sample.masses.values, sample.blocks, first, last, rows, gains, n_rows
+            ),
+            len(sample.blocks),
+            BLOCK_ROWS,
+        )
+        self._part.values[:] = 0
+        self._part.add(rows, gains, n_rows, sample.blocks)
+
+    def _split(self, side: Side, feature: int, limits: Floats, units: Floats, total: float) -> Side:
+        """The best split of the rows whose histograms are there, if it gains anything."""
+        n, p = side.leaf_sums[LEFT]
+        if min(n, p) == 0:
+            return side
+        allowed = self._all_columns if self._partners is None else self._partners(feature)
+        values = self._part.values
+        self._find_splits(values, units, allowed, limits)
+        side_of_code, leaf_sums = np.empty(N_CODES, dtype=np.uint8), np.empty((2, 2), dtype=np.int64)
+        weight = n * float(units[0]) + p * float(units[1])
+        bundles = self.bundles
+        best = splitting.choose_split(
+            values,
+            bundles.bundle_of,
+            bundles.code_of,
+            self._categorical,
+            weight,
+            *self._found,
+            side_of_code,
+            leaf_sums,
+        )
+        gain = self._gain(float(self._scores[best]), n, p, units, total)
+        if gain * total <= splitting.TIE * weight:
+            return side
+        split = Split(best, int(self._splits[best]), bool(self._missing_left[best]), gain)
+        return Side(split, int(bundles.bundle_of[best]), side_of_code, leaf_sums.tolist())
+
+    def _gain(self, score: float, n: int, p: int, units: Floats, total: float) -> float:
+        """How much better than no split a score is, relative to all weight."""
+        unsplit: float = splitting.leaf_score(self._criterion, n * float(units[0]), p * float(units[1]))
+        return max(score - unsplit, 0.0) / total
+
+    def _limits(self, stump: TrainedStump, units: Floats, total: float) -> list[Floats]:
+        """Between which shares of positives the leaves of either side have to be; see ``is_in_order``."""
+        tie = splitting.TIE * total
+        order, model = int(self._orders[stump.model.feature]), stump.model
+        if order == 0 or model.split == self.bundles.binner.columns[model.feature].n_bins:
+            return [np.array([0.0, 1.0, tie])] * 2
+        weights = [(n * float(units[0]), p * float(units[1])) for n, p in stump.leaf_sums]
+        right, left = (positive / (negative + positive) for negative, positive in weights)
+        middle = (left + right) / 2.0
+        below, above = np.array([0.0, middle, tie]), np.array([middle, 1.0, tie])
+        return [above, below] if order > 0 else [below, above]
+
+    def _grown(self, stump: TrainedStump, root: Split, sides: list[Side], units: Floats, total: float) -> TrainedTree:
+        negative_unit, positive_unit = units.tolist()
+        leaves = []  # (vote, share, wrong), from right to left
+        for side in sides:
+            second, first = (majority(n * negative_unit, p * positive_unit, total) for n, p in side.leaf_sums)
+            leaves += [second if side.split is not None else (*first[:2], 0.0), first]
+        if not any(stump.leaf_sums[RIGHT]):  # nothing could be split: one leaf for all
+            leaves[:2] = [(*leaves[3][:2], 0.0)] * 2
+        votes, shares, wrong = zip(*leaves, strict=True)
+        right, left = sides
+        tree = Tree(root, left.split, right.split, votes[::-1], shares[::-1])
+        paths = Paths(
+            int(self.bundles.bundle_of[root.feature]),
+            stump.leaves.leaf_of_code,
+            (right.bundle, left.bundle),
+            np.stack([right.side_of_code, left.side_of_code + np.uint8(2)]),
+        )
+        sample = self._train.sample
+        found, mass = paths.leaves(sample, self._train.codes)
+        is_positive = sample.blocks[:, 0] >= sample.n_groups
+        leaf_mass = np.stack([mass[~is_positive].sum(axis=0), mass[is_positive].sum(axis=0)], axis=1)
+        error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
+        return TrainedTree(tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.int8), shares, leaf_mass, paths)
+
+
+class TreeLearner(NativeLearner):
+    """Trees of depth two on the rows of a sample, whose weights it keeps.
+
+    Parameters
+    ----------
+    bundles, train, selection, start, criterion, orders :
+        As in :class:`StumpLearner`.
+    partners : function, optional
+        Which columns may be asked about below a split of a given one, as booleans; all if there is none.
+    """
+
+    def __init__(
+        self,
+        bundles: Bundles,
+        train: CodedSample,
+        selection: CodedSample,
+        start: Floats,
+        criterion: str,
+        orders: NDArray[np.int8] | None = None,
+        partners: Partners | None = None,
+    ) -> None:
+        super().__init__(train, selection, start)
+        self._search = TreeSearch(bundles, train, criterion, orders, partners)
+
+    def fit(self) -> TrainedTree:
+        weights = self._weights
+        self._histograms.update(weights.changes, weights.blocks)
+        return self._search.best_tree(self._histograms, weights)
+
+    def selection_leaves(self, trained: TrainedTree) -> Leaves:
+        leaves, _ = trained.paths.leaves(self.selection, self._selection_codes)
+        return Leaves(leaves, LEAVES)
+
+    def ensemble(self, models: list[Tree], alphas: Floats) -> TreeEnsemble:
+        bundles, masses = self._search.bundles, self.train.masses
+        ensemble = TreeEnsemble(bundles.binner, models, alphas)
+        codes = self._histograms.codes
+        ensemble.count_cells(codes, bundles.bundle_of, bundles.code_of, masses.values, masses.unit)
+        return ensemble
+
+    def selection_margins(self, ensemble: TreeEnsemble) -> Callable[[], Iterator[Floats]]:
+        return staged_margins(self._search.bundles, self._selection_codes, ensemble)

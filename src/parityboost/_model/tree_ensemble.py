@@ -1,0 +1,185 @@
+"""A fitted ensemble of trees of depth two: a table per feature and per pair of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Codes, Floats, Integers
+from .._engine.codes import N_CODES, X_BINNED_DTYPE
+from .._engine.threads import Team
+from .._table.binning import Binner
+from .._table.sources import read_sources
+from .pairs import Effects, Pair, Uses, add_up, find_uses, pair_cells, purify
+from .trees import Tree
+
+# Rows are predicted in blocks whose codes take up about so many bytes, but not in blocks of less than MIN_BLOCK_ROWS.
+BLOCK_BYTES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1 << 20, 1 << 10, 1 << 16
+
+
+class TreeEnsemble:
+    """Trees of depth two on binned data with their weights α.
+
+    Attributes
+    ----------
+    support : dict of pair of features to Pair
+        The sample weight of the training rows in each cell of a pair, for all trees together; its scores are empty.
+    """
+
+    def __init__(self, binner: Binner, trees: list[Tree], alphas: Floats) -> None:
+        self.binner = binner
+        self.trees = trees
+        self.alphas = alphas
+        self.support: dict[tuple[int, int], Pair] = {}
+        self._last: tuple[int, Effects, Tables] | None = None
+        self._pure: tuple[int, Effects] | None = None
+
+    @property
+    def learners(self) -> list[Tree]:
+        """The weak learners."""
+        return self.trees
+
+    def _uses(self, theta: int) -> Uses:
+        return find_uses(self.trees[:theta], self.binner.categorical)
+
+    def cells(self) -> dict[tuple[int, int], tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+        """The rows and columns of each pair's table if all trees are used, per code."""
+        return pair_cells(self._uses(len(self.trees)))
+
+    def count_cells(
+        self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any], mass: Integers, unit: float
+    ) -> None:
+        """Take the sample weights in each pair's cells from training rows as joint codes; see ``staged_codes``."""
+        from .._engine.kernels.lookup import count_cells  # numba is needed only now
+
+        for (first, second), (rows, columns) in self.cells().items():
+            counts = np.zeros((int(rows.max()) + 1, int(columns.max()) + 1), dtype=np.int64)
+            count_cells(
+                codes[row_of[first]],
+                codes[row_of[second]],
+                rows[code_of[first]],
+                columns[code_of[second]],
+                mass,
+                counts,
+            )
+            self.support[first, second] = Pair(
+                (first, second), rows, columns, np.empty((0, 0)), counts.astype(np.float64) * unit
+            )
+
+    def effects(self, theta: int) -> Effects:
+        """The first θ trees as tables, as their votes add up; not to be written to."""
+        return self._tables(theta)[0]
+
+    def pure_effects(self, theta: int) -> Effects:
+        """The same with all that a feature does on its own in its own table; not to be written to."""
+        if self._pure is None or self._pure[0] != theta:
+            self._pure = (theta, purify(self.effects(theta)))
+        return self._pure[1]
+
+    def _tables(self, theta: int) -> tuple[Effects, Tables]:
+        """Kept for the next prediction with the same θ."""
+        if self._last is None or self._last[0] != theta:
+            effects = add_up(self._uses(theta), self.alphas, len(self.binner.columns), self.support)
+            self._last = (theta, effects, Tables(effects))
+        return self._last[1:]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_last": None, "_pure": None}
+
+    def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
+        """Σ_{j≤θ} α_j h_j(x)."""
+        sources = read_sources(X)
+        self.binner.check(sources)
+        _, tables = self._tables(theta)
+        margin = np.zeros(len(X))
+        n_used = max(len(tables.used), 1)
+        size = min(max(BLOCK_BYTES // n_used, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+
+        def task(first: int, last: int) -> None:
+            codes = np.empty((n_used, min(size, len(margin))), dtype=X_BINNED_DTYPE)
+            for b in range(first, last):
+                rows = slice(b * size, min((b + 1) * size, len(margin)))
+                for k, f in enumerate(tables.used):
+                    codes[k, : rows.stop - rows.start] = self.binner.columns[f].encode(sources[f], rows)
+                tables.add(codes, margin[rows])
+
+        with Team(n_threads) as team:
+            team.run(task, -(-len(margin) // size), size * len(sources))
+        return margin
+
+    def staged_margin(self, X: Any) -> Iterator[Floats]:
+        """The margin after each round."""
+        sources = read_sources(X)
+        self.binner.check(sources)
+        with Team(1) as team:
+            codes = np.array(self.binner.encode(sources, slice(None), team))
+        n_columns = len(codes)
+        return self.staged_codes(codes, np.arange(n_columns), np.tile(np.arange(N_CODES), (n_columns, 1)))
+
+    def staged_codes(self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any]) -> Iterator[Floats]:
+        """The same from codes that may be joint ones: column f is in ``codes[row_of[f]]``, its code is ``code_of[f]``
+        of that.
+        """
+        from .._engine.kernels.lookup import add_tree
+
+        margin = np.zeros(codes.shape[1])
+        categorical = self.binner.categorical
+        for tree, alpha in zip(self.trees, self.alphas, strict=True):
+            columns, sides = [], []
+            for split in (tree.root, tree.left or tree.root, tree.right or tree.root):
+                columns.append(codes[row_of[split.feature]])
+                sides.append(split.goes_left(bool(categorical[split.feature]))[code_of[split.feature]])
+            add_tree(*columns, *sides, alpha * np.array(tree.votes), margin)
+            yield margin.copy()
+
+    def importances(self, theta: int) -> Floats:
+        """Each feature's share of the learners' weights, which a tree divides among its splits by their gain."""
+        shares = np.zeros(len(self.binner.columns))
+        for tree, alpha in zip(self.trees[:theta], self.alphas[:theta], strict=True):
+            gains = sum(split.gain for split in tree.splits)
+            for split in tree.splits:
+                shares[split.feature] += alpha * split.gain / gains if gains > 0.0 else 0.0
+            if not gains > 0.0:
+                shares[tree.root.feature] += alpha
+        total: Floats = shares / shares.sum()
+        return total
+
+
+class Tables:
+    """Effects laid out for prediction."""
+
+    def __init__(self, effects: Effects) -> None:
+        tables, pairs = effects
+        self._alone = np.flatnonzero(tables.any(axis=1)).tolist()
+        pairs = [pair for pair in pairs if pair.scores.any()]
+        self.used = sorted({*self._alone, *(f for pair in pairs for f in pair.features)})  # features, in this order
+        place = {f: k for k, f in enumerate(self.used)}
+        self._tables = [(place[f], tables[f]) for f in self._alone]
+        self._columns = np.array([[place[f] for f in pair.features] for pair in pairs], dtype=np.int64).reshape(-1, 2)
+        self._row_of = np.array([pair.row_of for pair in pairs]).reshape(-1, N_CODES)
+        self._column_of = np.array([pair.column_of for pair in pairs]).reshape(-1, N_CODES)
+        self._widths = np.array([pair.scores.shape[1] for pair in pairs], dtype=np.int64)
+        sizes = np.array([pair.scores.size for pair in pairs], dtype=np.int64)
+        self._starts = np.cumsum(sizes) - sizes
+        self._steps = np.concatenate([np.empty(0), *(pair.scores.ravel() for pair in pairs)])
+
+    def add(self, codes: Codes, margin: Floats) -> None:
+        """Add the scores of rows to their margins; ``codes[k]`` is of the k-th feature in use."""
+        from .._engine.kernels.lookup import add_pair_steps, add_steps
+
+        for k, table in self._tables:
+            add_steps(codes[k, : len(margin)], table, margin)
+        if len(self._columns):
+            add_pair_steps(
+                codes,
+                self._columns,
+                self._row_of,
+                self._column_of,
+                self._widths,
+                self._starts,
+                self._steps,
+                margin,
+            )
