@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Integers
-from .._engine.codes import MISSING
+from .._engine.codes import BLOCK_ROWS, MISSING
 from .._engine.kernels import binning, rounds
 from .._engine.threads import Team
 from .._table.bundles import Bundles
 
-BLOCK_ROWS = 1 << 13  # what a kernel needs of a block stays in the cache
 # Sample weights are so many units on average, but all together at most MAX_MASS. That leaves bits for what boosting
 # multiplies them by (see ``weights``), and counts are exact as floats too.
 MASS_PER_ROW = 1 << 24
@@ -69,10 +68,10 @@ def to_masses(weights: Floats | None) -> Masses:
 class Leaves(NamedTuple):
     """The leaf that a learner puts each row into: ``leaf_of_code[column[row]]``.
 
-    The column may be one of the training data, or hold the leaves themselves.
+    The column may be one of the training data, or hold the leaves themselves; it is where the sample's rows are placed.
     """
 
-    column: Codes
+    column: Any
     leaf_of_code: NDArray[np.uint8]
 
 
@@ -98,9 +97,6 @@ class Sample:
         self.rows = rows[order]
         self.n_groups = n_groups
         self.masses = masses.at(order)
-        # Σ α·h so far. Made here, by one thread, and not when it is first read, by several; the system gives the memory
-        # of zeros only once they are written to.
-        self.margin = np.zeros(len(rows))
         self.sizes = np.bincount(cell, minlength=2 * n_groups)
         self.n_negative = int(self.sizes[:n_groups].sum())
         stops = np.cumsum(self.sizes)
@@ -113,7 +109,11 @@ class Sample:
             dtype=np.int64,
         ).reshape(-1, 3)
         self.team = team
-        self._positives = np.empty((len(self.blocks), 3), dtype=np.int64)
+        # Where passes over the rows find them.
+        self.placed_blocks, self.placed_mass = team.backend.place(self.blocks), team.backend.place(self.masses.values)
+        # Σ α·h so far. Made here, by one thread, and not when it is first read, by several; the system gives the memory
+        # of zeros only once they are written to.
+        self.margin = team.backend.zeros(len(rows))
         if len(self.masses.values):
             cells = zip((stops - self.sizes).tolist(), stops.tolist(), strict=True)
             self.cell_mass = np.array([self.masses.values[first:stop].sum() for first, stop in cells], dtype=np.int64)
@@ -142,21 +142,15 @@ class Sample:
 
     def move_margins(self, leaves: Leaves, steps: Floats, threshold: float, learner_too: bool = False) -> None:
         """Add α·h, one step per leaf, and take the counts that the methods below read, on demand those of h alone."""
-        self.team.run(
-            lambda first, last: rounds.move_margins(
-                *leaves,
-                steps,
-                threshold,
-                learner_too,
-                self.margin,
-                self.masses.values,
-                self.blocks,
-                first,
-                last,
-                self._positives,
-            ),
-            len(self.blocks),
-            BLOCK_ROWS,
+        self._positives = self.team.backend.move_margins(
+            leaves,
+            steps,
+            threshold,
+            learner_too,
+            self.margin,
+            self.placed_mass,
+            self.placed_blocks,
+            2 * self.n_groups,
         )
 
     def ensemble_counts(self) -> Floats:
@@ -173,7 +167,7 @@ class Sample:
 
     def _counts(self, kind: int) -> Floats:
         counts = np.empty((self.n_groups, 2, 2))
-        rounds.fill_counts(self.blocks, self._positives, kind, self.cell_mass, self.masses.unit, counts)
+        rounds.fill_counts(*self._positives, kind, self.cell_mass, self.masses.unit, counts)
         return counts
 
 
@@ -185,6 +179,10 @@ class CodedSample(NamedTuple):
     # Which columns of X have missing values, and which categories that share the code *other*, in these rows.
     has_missing: NDArray[np.bool_]
     has_other: NDArray[np.bool_]
+
+    def placed(self) -> CodedSample:
+        """With the codes where passes over the rows find them."""
+        return self._replace(codes=self.sample.team.backend.place(self.codes))
 
 
 def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> CodedSample:
