@@ -109,6 +109,10 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
     n_jobs : int or None, default=None
         Number of threads. The fitted model does not depend on it.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to train and predict: on the processor, or on an NVIDIA graphics card, which pays for millions of rows and
+        needs CuPy. The fitted model does not depend on it by a single bit, and is stored without it. Not for
+        ``estimator``.
     verbose : int, default=0
         Show a progress bar.
     random_state : int, RandomState or None, default=None
@@ -198,6 +202,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         "max_violation": [Interval(Real, 0, None, closed="left"), None],
         "sensitive_feature": [str, Integral, list, None],
         "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
+        "device": [StrOptions({"cpu", "cuda"})],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -229,6 +234,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         max_violation: float | None = None,
         sensitive_feature: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -255,6 +261,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self.max_violation = max_violation
         self.sensitive_feature = sensitive_feature
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.random_state = random_state
 
@@ -284,6 +291,11 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self
         """
         self._forget()
+        if self.estimator is not None and self.device != "cpu":
+            raise ValueError(
+                f'device="cuda" is for the native trees, and {type(self.estimator).__name__} trains wherever it does: '
+                'leave out the estimator, or use device="cpu"'
+            )
         X = self._read_table(X, reset=True)
         settings = self._settings()
         rng = check_random_state(self.random_state)
@@ -301,7 +313,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         unit = rows_per_weight(*given)
         if settings.threshold == "per_group":
             self._group_source = self._find_group_source(X, rows, split, sensitive_features)
-        with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
+        n_threads = 1 if self.estimator is not None else effective_n_jobs(self.n_jobs)
+        with Team(n_threads, self.device) as team:
             train, selection = split.samples(len(self.groups_), team)
             if selection is train and settings.costs_from == "validation":
                 raise ValueError(

@@ -47,6 +47,9 @@ class Cpu:
         """A placed array of floats."""
         return np.zeros(n)
 
+    def require(self, n_bytes: int) -> None:
+        """Refuse what does not fit into the memory of the device; that of the processor is the system's affair."""
+
     def lists(self, n_rows: int, n_blocks: int) -> tuple[Array, Array, Array]:
         """Room to list rows, an integer for each, and how many there are per block."""
         return np.empty(n_rows, dtype=np.uint32), np.empty(n_rows, dtype=np.int64), np.zeros(n_blocks, dtype=np.int64)

@@ -180,6 +180,13 @@ class CodedSample(NamedTuple):
     has_missing: NDArray[np.bool_]
     has_other: NDArray[np.bool_]
 
+    @property
+    def n_bytes(self) -> int:
+        """What training places, about: the codes, and of each row its margin, weight, sample weight and two lists."""
+        return int(self.codes.nbytes) + len(self.sample) * (
+            8 + 8 + 2 * 12 + (8 if len(self.sample.masses.values) else 0)
+        )
+
     def placed(self) -> CodedSample:
         """With the codes where passes over the rows find them."""
         return self._replace(codes=self.sample.team.backend.place(self.codes))

@@ -46,7 +46,11 @@ def describe(model: Any) -> dict[str, Any]:
         "version": VERSION,
         "class": name,
         "made_with": {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}},
-        "parameters": {key: _encode_parameter(key, value) for key, value in model.get_params(deep=False).items()},
+        "parameters": {
+            key: _encode_parameter(key, value)
+            for key, value in model.get_params(deep=False).items()
+            if key != "device"  # whoever reads the file may have another one
+        },
         **_describe_fitted_with(model),
         **({"warnings": list(model.warnings_)} if model.warnings_ else {}),
         "classes": encode_array(model.classes_, "classes_"),

@@ -41,6 +41,7 @@ class AdaBoostClassifier(AdaFairClassifier):
     monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
+    device = "cpu"
 
     def __init__(
         self,

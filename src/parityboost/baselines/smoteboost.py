@@ -101,6 +101,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
+    device = "cpu"
 
     def __init__(
         self,

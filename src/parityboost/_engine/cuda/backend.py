@@ -49,6 +49,9 @@ class Cuda:
     def zeros(self, n: int) -> Any:
         return self._card.zeros(n, np.float64)
 
+    def require(self, n_bytes: int) -> None:
+        self._card.require(n_bytes)
+
     def lists(self, n_rows: int, n_blocks: int) -> Lists:
         return (
             self._card.empty(n_rows, np.uint32),

@@ -63,8 +63,8 @@ class Card:
         except self.cupy.cuda.memory.OutOfMemoryError:
             self.require(n_bytes)
             raise MemoryError(
-                f'device="cuda" found no {n_bytes / GIGABYTE:.1f} GB in one piece on the graphics card: use fewer rows, '
-                'or device="cpu"'
+                f'device="cuda" found no {n_bytes / GIGABYTE:.1f} GB in one piece on the graphics card: use fewer '
+                'rows, or device="cpu"'
             ) from None
         return self.cupy.ndarray(shape, dtype, memory)
 

@@ -11,6 +11,8 @@ typedef unsigned long long u64;
 
 #define THREADS 256     // of a thread block that takes a block of rows
 #define AT_ONCE 4       // rows per thread whose loads are on their way together
+#define BUNDLES_AT_ONCE 2
+#define HISTOGRAM_THREADS 512
 #define LIST_CHUNK 512  // places of a list that a warp adds to the histograms at a time
 #define N_CODES 256
 
@@ -275,7 +277,7 @@ __device__ __forceinline__ void add_wide(u32* low, u32* high, int at, u32 gain_l
 // histograms[f, y, codes[f, row]] += gain for the listed rows. Thread blocks of one blockIdx.y share n_bundles bundles,
 // each with histograms of its own in shared memory, one class after the other; copies of them spare neighbouring
 // threads to wait for each other. Work is dealt out by warps: so many places of the list of one block of rows.
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2)
 add_to_histograms(const u8* __restrict__ codes, i64 stride, const u32* __restrict__ rows,
                   const i64* __restrict__ gains, const i64* __restrict__ n_rows, const i64* __restrict__ blocks,
                   i64 n_groups, i64 n_blocks, i64 n_all_bundles, i64 n_bundles, i64 n_copies, i64 n_chunks,
@@ -314,16 +316,16 @@ add_to_histograms(const u8* __restrict__ codes, i64 stride, const u32* __restric
                     row[k] = place < to ? rows[start + place] : (u32)start;
                     gain_low[k] = (u32)gain, gain_high[k] = (u32)(gain >> 32);
                 }
-                for (int f = 0; f < n; f += 4) {
-                    u8 code[4][AT_ONCE];
+                for (int f = 0; f < n; f += BUNDLES_AT_ONCE) {
+                    u8 code[BUNDLES_AT_ONCE][AT_ONCE];
 #pragma unroll
-                    for (int g = 0; g < 4; g++) {
+                    for (int g = 0; g < BUNDLES_AT_ONCE; g++) {
                         const u8* column = codes + (f + g < n ? f + g : f) * stride;
 #pragma unroll
                         for (int k = 0; k < AT_ONCE; k++) code[g][k] = __ldg(column + row[k]);
                     }
 #pragma unroll
-                    for (int g = 0; g < 4; g++) {
+                    for (int g = 0; g < BUNDLES_AT_ONCE; g++) {
                         if (f + g >= n) break;
 #pragma unroll
                         for (int k = 0; k < AT_ONCE; k++)

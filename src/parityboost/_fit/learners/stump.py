@@ -191,6 +191,7 @@ class NativeLearner:
     def __init__(self, train: CodedSample, selection: CodedSample, start: Floats) -> None:
         self.train, self.selection = train.sample, selection.sample
         self._train_codes, self._selection_codes = train.codes, selection.codes
+        self.train.team.backend.require(train.n_bytes + (0 if selection is train else selection.n_bytes))
         self._placed = train.placed()
         self._placed_selection_codes = (self._placed if selection is train else selection.placed()).codes
         self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)

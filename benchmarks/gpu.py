@@ -1,0 +1,174 @@
+"""Training on a graphics card: seconds, the ratio to the processor of the same machine, and how close to the limit.
+
+    python benchmarks/gpu.py [--rows 10000000 100000000] [--out benchmarks/results/gpu.md]
+
+Tables are codes of 50 columns with 255 bins each, made on the card. The limit is the memory: a round has to read all
+codes once, and a copy on the card tells how many bytes a second that can be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import cupy
+import numpy as np
+
+from parityboost._choice.settings import Settings
+from parityboost._engine.threads import Team
+from parityboost._fit.learners.stump import StumpLearner
+from parityboost._fit.learners.tree import TreeLearner
+from parityboost._fit.loop import boost, starting_factors
+from parityboost._fit.samples import CodedSample, Sample, to_masses
+from parityboost._table.binning import Binner, NumericColumn
+from parityboost._table.bundles import Bundles
+from parityboost.notions import get_notion
+
+N_COLUMNS, N_BINS, N_ROUNDS = 50, 255, 200
+SHARES = [0.4, 0.25, 0.25, 0.1]  # of the cells: two groups of negatives, two of positives
+
+
+def make_cells(n_rows: int) -> np.ndarray:
+    sizes = [int(n_rows * share) for share in SHARES]
+    sizes[0] += n_rows - sum(sizes)
+    return np.repeat(np.arange(4, dtype=np.uint8), sizes)
+
+
+def make_codes(cell: np.ndarray) -> cupy.ndarray:
+    """Codes whose columns say something about the class, the first ones more than the last ones."""
+    rng = cupy.random.RandomState(0)
+    codes = cupy.empty((N_COLUMNS, len(cell)), dtype=cupy.uint8)
+    positive = int((cell < 2).sum())  # the first row of the positive class
+    for f in range(N_COLUMNS):
+        uniform = rng.random_sample(len(cell), dtype=cupy.float32)
+        uniform[positive:] **= np.float32(1.0 - 0.4 / (1.0 + f))
+        codes[f] = (uniform * np.float32(N_BINS - 1e-3)).astype(cupy.uint8) + 1
+    return codes
+
+
+def make_bundles() -> Bundles:
+    edges = np.arange(N_BINS - 1) + 0.5
+    return Bundles(Binner(tuple(NumericColumn(f"x{j}", edges, N_BINS) for j in range(N_COLUMNS))))
+
+
+def train(codes, cell, device, n_threads=1, n_rounds=N_ROUNDS, learner=StumpLearner, **settings):
+    """Seconds of the rounds, and of making the learner before; and what was trained."""
+    bundles = make_bundles()
+    with Team(n_threads, device) as team:
+        sample = Sample(cell, 2, to_masses(None), np.arange(len(cell), dtype=np.int32), team)
+        nothing = np.zeros(N_COLUMNS, dtype=bool)
+        coded = CodedSample(sample, codes, nothing, nothing)
+        started = perf_counter()
+        trained = learner(bundles, coded, coded, starting_factors(sample.totals, None), "gini")
+        synchronize()
+        made = perf_counter()
+        options = Settings(get_notion("equal_opportunity"), n_estimators=n_rounds, **settings)
+        boosted = boost(trained, options)
+        synchronize()
+        return perf_counter() - made, made - started, boosted
+
+
+def synchronize() -> None:
+    cupy.cuda.Device().synchronize()
+
+
+def seconds_of(task, repeats: int = 7) -> float:
+    """The median time of some work on the card."""
+    times = []
+    for _ in range(repeats):
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        task()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(start, end) / 1e3)
+    return median(times)
+
+
+def copy_bandwidth() -> float:
+    """Bytes a second that a large copy on the card reads and writes."""
+    n_bytes = 4 << 30
+    source, target = cupy.ones(n_bytes, dtype=cupy.uint8), cupy.empty(n_bytes, dtype=cupy.uint8)
+    return 2 * n_bytes / seconds_of(lambda: cupy.copyto(target, source))
+
+
+def histogram_pass(codes, cell, share: float) -> float:
+    """Seconds to add a share of all rows to the histograms."""
+    with Team(1, "cuda") as team:
+        backend = team.backend
+        sample = Sample(cell, 2, to_masses(None), np.arange(len(cell), dtype=np.int32), team)
+        rows, gains, n_rows = backend.lists(len(sample), len(sample.blocks))
+        host_rows, host_n = np.empty(len(sample), dtype=np.uint32), np.zeros(len(sample.blocks), dtype=np.int64)
+        rng = np.random.default_rng(0)
+        for b, (_, first, last) in enumerate(sample.blocks.tolist()):
+            chosen = np.flatnonzero(rng.random(last - first) < share) + first
+            host_rows[first : first + len(chosen)] = chosen
+            host_n[b] = len(chosen)
+        rows.set(host_rows)
+        n_rows.set(host_n)
+        gains[:] = 2**52 // len(sample)
+        placed = codes, (rows, gains, n_rows), sample.placed_blocks, 2
+        return seconds_of(lambda: backend._histograms(*placed))
+
+
+def same(first, second) -> bool:
+    return [r.model for r in first.rounds] == [r.model for r in second.rounds] and bool(
+        (first.alphas == second.alphas).all()
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000, 100_000_000])
+    parser.add_argument("--cpu-rows", type=int, default=10_000_000, help="the processor trains up to so many")
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    bandwidth = copy_bandwidth()
+    n_threads = os.cpu_count() or 1
+    lines = [
+        f"# Training on a card: {name}",
+        "",
+        f"{N_COLUMNS} columns of {N_BINS} bins, {N_ROUNDS} rounds, from codes on the card. A copy on the card moves "
+        f"{bandwidth / 1e12:.2f} TB/s (read and written). Processor: {n_threads} threads, the same machine.",
+        "",
+        "| rows | seconds | ms a round | processor, ms a round | ratio | histogram pass, ms | of the copy's bytes/s |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for n_rows in args.rows:
+        cell = make_cells(n_rows)
+        codes = make_codes(cell)
+        train(codes, cell, "cuda", n_rounds=3)
+        seconds = median(train(codes, cell, "cuda")[0] for _ in range(3))
+        one_pass = histogram_pass(codes, cell, 0.3)
+        share = codes.nbytes / one_pass / bandwidth
+        processor = ratio = "–"
+        if n_rows <= args.cpu_rows:
+            n_rounds = 20
+            host = codes.get()
+            train(host, cell, "cpu", n_threads, 2)
+            theirs, _, expected = train(host, cell, "cpu", n_threads, n_rounds)
+            ours = train(codes, cell, "cuda", n_rounds=n_rounds)
+            assert same(ours[2], expected), "the models differ"
+            processor, ratio = f"{theirs / n_rounds * 1e3:.1f}", f"{theirs / ours[0]:.0f}"
+            del host
+        lines.append(
+            f"| {n_rows:,} | {seconds:.3f} | {seconds / N_ROUNDS * 1e3:.2f} | {processor} | {ratio} "
+            f"| {one_pass * 1e3:.2f} | {share:.0%} |"
+        )
+        print(lines[-1], flush=True)
+        tree_seconds = train(codes, cell, "cuda", n_rounds=50, learner=TreeLearner)[0]
+        auto_seconds = train(codes, cell, "cuda", n_rounds=50, threshold="auto")[0]
+        print(f"depth 2: {tree_seconds / 50 * 1e3:.2f} ms a round; auto: {auto_seconds / 50 * 1e3:.2f}", flush=True)
+        del codes
+        cupy.get_default_memory_pool().free_all_blocks()
+    print("\n".join(lines))
+    if args.out is not None:
+        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
