@@ -18,6 +18,7 @@ from ._io.portable import StorageMixin
 from ._model.control import ControlMixin
 from ._model.grid import on_fine_grid
 from ._model.prediction import PredictionMixin
+from ._table.grouping import Grouping
 from ._table.sources import column_names
 from ._table.weights import rows_per_weight
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
@@ -43,8 +44,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     notion : str or FairnessNotion, default="disparate_mistreatment"
         What should be equal across groups: ``"disparate_mistreatment"`` (false negative and false positive rates),
         ``"equal_opportunity"`` (false negative rates), ``"statistical_parity"`` (rates of positive predictions),
-        ``"predictive_equality"`` (false positive rates), ``"none"``, or a notion of your own. fairlearn's names
-        ``"equalized_odds"``, ``"true_positive_rate_parity"``, ``"demographic_parity"`` and
+        ``"predictive_equality"`` (false positive rates), ``"none"``, which needs no groups, or a notion of your own.
+        fairlearn's names ``"equalized_odds"``, ``"true_positive_rate_parity"``, ``"demographic_parity"`` and
         ``"false_positive_rate_parity"`` mean the same.
     n_estimators : int, default=200
         Largest number of boosting rounds T.
@@ -87,8 +88,9 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     max_bins : int, default=255
         Largest number of bins of a numeric column; exact if it has no more distinct values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Columns to split by category: those of dtype category or string, or object that hold text; or a list of names,
-        positions or booleans. For the native stump only.
+        Columns to split by category: those of dtype category or string, or object that hold text. A list of names or
+        positions adds others to them. A boolean for every column, or None for no column, replaces them: categories
+        that are numbers can be taken as numbers then. For the native stump only.
     validation_fraction : float or None, default=0.33
         Share of the training data, stratified by class and group, that is held out to choose θ on. None chooses θ on
         the training data itself. Not used when ``fit`` is given a validation set.
@@ -107,6 +109,11 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         violation, with a warning.
     sensitive_feature : str, int, list or None, default=None
         Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
+    bands : dict or None, default=None
+        From the name of a sensitive column of numbers to where it is cut: ``{"age": [25, 40, 60]}`` makes the groups
+        "under 25", "25 to under 40", "40 to under 60" and "60 or more".
+    missing_group : str or None, default=None
+        Name of the group of the rows whose sensitive value is missing. With None, a missing value is an error.
     n_jobs : int or None, default=None
         Number of threads. The fitted model does not depend on it.
     device : {"cpu", "cuda"}, default="cpu"
@@ -201,12 +208,13 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         "keep": [Interval(Real, 0, 1, closed="both")],
         "max_violation": [Interval(Real, 0, None, closed="left"), None],
         "sensitive_feature": [str, Integral, list, None],
+        "bands": [dict, None],
+        "missing_group": [str, None],
         "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
         "device": [StrOptions({"cpu", "cuda"})],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
-    _needs_groups = True
 
     def __init__(
         self,
@@ -233,6 +241,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         keep: float = 0.0,
         max_violation: float | None = None,
         sensitive_feature: Any = None,
+        bands: dict[Any, Any] | None = None,
+        missing_group: str | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         verbose: int = 0,
@@ -260,6 +270,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self.keep = keep
         self.max_violation = max_violation
         self.sensitive_feature = sensitive_feature
+        self.bands = bands
+        self.missing_group = missing_group
         self.n_jobs = n_jobs
         self.device = device
         self.verbose = verbose
@@ -355,6 +367,13 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
             delattr(self, name)
         self._selection = self._frontier = self._group_source = self._group_thresholds = None
         self._sensitive_feature = self.sensitive_feature
+        self._grouping = Grouping(self.bands, self.missing_group)
+
+    @property
+    def _needs_groups(self) -> bool:
+        """Whether there is anything that depends on the groups."""
+        by_group = self.class_weight == "balanced_groups" or self.threshold == "per_group"
+        return by_group or bool(self._settings().notion.gaps)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -33,7 +33,7 @@ DATA_REFUSED = re.compile(
     r"|group '.*' does not occur in the training data|SMOTE needs two instances of the rarer class"
     r"|smote=\"plain\" takes (numbers only|no missing values)|costs_from=\"validation\" needs a validation set"
     r"|got bytes b'|threshold=\"per_group\" is for up to \d+ groups, got \d+"
-    r"|sample_weight is zero for every row|does not hold numbers: add it to categorical_features"
+    r"|sample_weight is zero for every row|does not hold numbers, so categorical_features must have it"
 )
 
 
@@ -95,6 +95,8 @@ BAD_OPTIONS = {
     "validation_fraction": [0, 1, -1, np.nan, "third", 2],
     "n_iter_no_change": [0, -1, "few", 1.5],
     "sensitive_feature": ["no such column", 999, ["no such column"], [], 1.5, [[0]]],
+    "bands": [{"no such column": [1]}, {0: "text"}, {"a": [2, 1]}, {"a": []}, 5, [1]],
+    "missing_group": [3, [], 1.5],
     "keep": [-0.1, 1.1, np.nan, None, "half"],
     "max_violation": [-1, np.nan, "none"],
     "n_jobs": ["all", 1.5, 0],
@@ -166,8 +168,15 @@ def draw_options(rng, cls, rows, culprits):
         options["sensitive_feature"] = pick(rng, [name, [name]])
         passes_groups = False
         culprits.words += ["sensitive attribute", "sensitive_feature"]  # missing values, for one
+        if chance(rng, 0.3):
+            options["bands"] = {
+                name if isinstance(X, pd.DataFrame) else f"x{name}": sorted(rng.normal(size=2).tolist())
+            }
+            culprits.words.append("bands")  # of a column that is no number
     elif cls is not AdaFairClassifier and chance(rng, 0.3):
         passes_groups = False
+    if "missing_group" in known and not culprits.must_refuse and chance(rng, 0.1):
+        options["missing_group"] = "no group is called so"
     if chance(rng, 0.06):
         name = pick(rng, [name for name in known if name in BAD_OPTIONS])
         options[name] = pick(rng, BAD_OPTIONS[name])

@@ -463,7 +463,7 @@ CHANGES = [
     (("version",), 3, "version: expected a version up to 2: the file is from a newer parityboost"),
     (("version",), True, "version: expected a whole number"),
     (("class",), "os.system", "class: expected one of 'AdaFairClassifier'"),
-    (("class",), "AdaBoostClassifier", "parameters.c: expected no such field"),
+    (("class",), "AdaBoostClassifier", "parameters.bands: expected no such field"),
     (("made_with",), {"numpy": 2}, "made_with.numpy: expected text, got 2"),
     (("parameters", "estimator"), "tree", "parameters.estimator: expected null"),
     (("parameters", "c"), 2.0, "parameters: The 'c' parameter of AdaFairClassifier must be a float"),

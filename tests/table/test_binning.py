@@ -217,10 +217,29 @@ def test_number_categories_split_by_category():
 
 def test_text_columns_must_be_categorical():
     X = pd.DataFrame({"age": [1, 2], "job": ["a", "b"]})
-    with pytest.raises(ValueError, match=r"column 'job' does not hold numbers"):
-        find_categorical(X, ["age"])
-    with pytest.raises(ValueError, match=r"column 'job' does not hold numbers"):
-        find_categorical(X, None)
+    for replacing in (None, [True, False]):
+        with pytest.raises(ValueError, match=r"column 'job' does not hold numbers, so categorical_features must have"):
+            find_categorical(X, replacing)
+
+
+def test_a_list_adds_to_what_the_dtypes_say_and_booleans_replace_it():
+    X = pd.DataFrame({"age": [1, 2], "job": ["a", "b"], "grade": pd.Categorical([1, 2])})
+    assert find_categorical(X, "from_dtype") == [False, True, True]
+    assert find_categorical(X, []) == [False, True, True]
+    assert find_categorical(X, ["age"]) == find_categorical(X, [0]) == [True, True, True]
+    assert find_categorical(X, [False, True, False]) == [False, True, False]
+    assert find_categorical(X[["age", "grade"]], None) == [False, False]
+
+
+def test_categories_that_are_numbers_can_be_numbers():
+    X = pd.DataFrame({"grade": pd.Categorical([1, None, 10, 2])})
+    binner, codes = fit_and_encode(X, [False])
+    np.testing.assert_array_equal(codes, [[1, 0, 3, 2]])
+    _, again = fit_and_encode(X.astype(float), [False])
+    np.testing.assert_array_equal(codes, again)
+    binner.check(sources.read_sources(X.astype(float)))  # either kind will do
+    with pytest.raises(ValueError, match="column 'grade' held numbers in training, got category values"):
+        binner.check(sources.read_sources(X.astype("string").astype("category")))
 
 
 def test_an_unknown_categorical_column_is_named():

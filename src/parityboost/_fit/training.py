@@ -72,7 +72,7 @@ class TrainingMixin(ReadingMixin):
         n_groups = len(self.groups_)
         columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
         shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
-        source = GroupSource(self.groups_, shares / shares.sum(), columns)
+        source = GroupSource(self.groups_, shares / shares.sum(), columns, grouping=self._grouping)
         if split.selection is not None:
             source = source.agreeing_with(split.X_selection, split.selection.positions, split.selection.cell % n_groups)
         return source

@@ -85,6 +85,9 @@ def _describe_fitted_with(model: Any) -> dict[str, Any]:
         changed["c"] = encode_value(fitted.c, "c")
     if model.sensitive_feature != model._sensitive_feature:
         changed["sensitive_feature"] = _encode_parameter("sensitive_feature", model._sensitive_feature)
+    for name, value in vars(model._grouping).items():
+        if getattr(model, name) != value:
+            changed[name] = _encode_parameter(name, value)
     return {"fitted_with": changed} if changed else {}
 
 
@@ -121,7 +124,8 @@ def _encode_parameter(name: str, value: Any) -> Any:
             )
         return {"notion": value.name, **vars(value)}
     if isinstance(value, dict):
-        return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in value.items()]}
+        pairs = ((key, tuple(item) if isinstance(item, (list, np.ndarray)) else item) for key, item in value.items())
+        return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in pairs]}
     if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
         items = value if isinstance(value, (list, tuple)) else value.tolist()
         # A list of sets of columns (interaction_cst) becomes one of tuples, which mean the same.

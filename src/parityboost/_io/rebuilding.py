@@ -14,6 +14,7 @@ from .._model.groups import GroupSource
 from .._model.tree_ensemble import TreeEnsemble
 from .._model.trees import Stump
 from .._table.binning import Binner, CategoricalColumn, Column, NumericColumn
+from .._table.grouping import Grouping
 from ..notions import NOTION_NAMES, get_notion
 from .json_history import decode_history
 from .json_values import (
@@ -93,10 +94,15 @@ def _checked(model: Any, where: str) -> Any:
 
 def _read_fitted_with(model: Any, node: Node | None) -> None:
     """Set what the model was fitted with: its parameters, but for those that the file says were others."""
-    optional = [name for name in ("notion", "c", "sensitive_feature") if name in model.get_params(deep=False)]
+    names = ("notion", "c", "sensitive_feature", "bands", "missing_group")
+    optional = [name for name in names if name in model.get_params(deep=False)]
     changed = {} if node is None else {k: _read_parameter(n) for k, n in node.fields([], optional=optional).items()}
     original = _checked(type(model)(**{**model.get_params(deep=False), **changed}), "$" if node is None else node.where)
     model._fitted, model._sensitive_feature = original._settings(), original.sensitive_feature
+    try:
+        model._grouping = Grouping(original.bands, original.missing_group)
+    except ValueError as error:
+        raise ModelFileError(f"$.parameters: {error}") from None
 
 
 def _read_parameter(node: Node) -> Any:
@@ -183,7 +189,7 @@ def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
         codes = np.array(found, dtype=X_BINNED_DTYPE)
     rounds = fields["rounds"].items(model.n_estimators_, model.n_estimators_)
     thresholds = np.array([_read_thresholds(item, n_groups) for item in rounds])
-    return GroupSource(model.groups_, shares, at, codes), thresholds
+    return GroupSource(model.groups_, shares, at, codes, model._grouping), thresholds
 
 
 def _read_thresholds(node: Node, n_groups: int) -> Any:

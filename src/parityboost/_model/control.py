@@ -203,14 +203,16 @@ class ControlMixin:
             raise ValueError("frontier needs both X and y, or neither")
         if sensitive_features is None and self._group_source is not None and self._sensitive_feature is None:
             sensitive_features = self._group_source.sensitive_features(X)
-        X, rows, cell, weight = self._read_validation((X, y, sensitive_features, sample_weight))
+        X, rows, cell, weight = self._read_new_rows(X, y, sensitive_features, sample_weight)
         n_groups = len(self.groups_)
         part = X if len(rows) == len(X) else take_rows(X, rows)
         return SelectionData(
             cell, np.empty(0) if weight is None else weight, n_groups, lambda: self._ensemble.staged_margin(part)
         )
 
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
+    def _read_new_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
         raise NotImplementedError
 
 

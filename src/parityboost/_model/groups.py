@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats
 from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
 from .._table.binning import Binner
-from .._table.inputs import read_groups
+from .._table.frames import to_pandas
+from .._table.grouping import AS_GIVEN, Grouping
+from .._table.inputs import read_groups, sensitive_frame
 from .._table.sources import column_names, column_position, read_sources
 from .grid import on_fine_grid
 
@@ -34,16 +36,19 @@ class GroupSource:
     codes : ndarray or None
         The code of each group if one column holds the attribute and tells all groups apart: a threshold per group is
         then a step function of that column.
+    grouping : Grouping
+        What makes a group of a sensitive value.
     """
 
     groups: NDArray[Any]
     shares: Floats
     columns: tuple[int, ...]
     codes: Codes | None = None
+    grouping: Grouping = AS_GIVEN
 
     def with_codes(self, binner: Binner, X: Any, rows: NDArray[Any], group: Group) -> GroupSource:
         """With the code of each group, if its one column has a code for each; ``group`` belongs to ``rows``."""
-        if len(self.columns) != 1:
+        if len(self.columns) != 1 or self.grouping.bands:  # the column's own bins are no bands
             return self
         n_groups = len(self.groups)
         code_of_row = self._encode(binner, X, rows)
@@ -75,7 +80,8 @@ class GroupSource:
         if self.columns:
             group = self._look_up(X)
         elif sensitive_features is not None:
-            group, _ = read_groups(sensitive_features, len(X), self.groups)
+            frame = self.grouping.apply(sensitive_frame(sensitive_features))
+            group, _ = read_groups(frame, len(X), self.groups)
         else:
             raise ValueError(
                 "this model has a threshold per group, and the groups are no column of X: pass sensitive_features=…, "
@@ -98,7 +104,7 @@ class GroupSource:
 
     def _look_up(self, X: Any) -> Group:
         """The group of each row, -1 where a value is missing or unseen."""
-        frame = _columns(X, self.columns)
+        frame = self.grouping.apply(_columns(X, self.columns))
         joint = np.zeros(len(frame), dtype=np.int64)
         for position in range(frame.shape[1]):
             codes, values = pd.factorize(frame.iloc[:, position])
@@ -116,6 +122,7 @@ def sensitive_positions(X: Any, sensitive_features: Any, names: Any) -> tuple[in
     if names is not None:
         wanted = list(names) if isinstance(names, (list, tuple)) else [names]
         return tuple(column_position(X, name, "sensitive_feature") for name in wanted)
+    sensitive_features = to_pandas(sensitive_features)
     if isinstance(sensitive_features, pd.Series):
         sensitive_features = sensitive_features.to_frame()
     if not isinstance(sensitive_features, pd.DataFrame) or not isinstance(X, pd.DataFrame):

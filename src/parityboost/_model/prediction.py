@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, log_expit
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
+from .._table.frames import to_pandas
 from .ensemble import EstimatorEnsemble
 from .groups import GroupSource
 from .pairs import Effects
@@ -36,6 +37,7 @@ class PredictionMixin:
     # Where metadata is routed, the methods that may need the groups get them unless told otherwise.
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    __metadata_request__predict_log_proba: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__decision_function: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
@@ -56,8 +58,12 @@ class PredictionMixin:
 
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """Scores between 0 and 1 per class that sum to one and agree with :meth:`predict`; not calibrated."""
-        positive = expit(2.0 * self.decision_function(X, sensitive_features=sensitive_features))
-        return np.column_stack([1.0 - positive, positive])
+        return _probabilities(self.decision_function(X, sensitive_features=sensitive_features))
+
+    def predict_log_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Logarithms of :meth:`predict_proba`, finite also where a probability rounds to 0."""
+        margin = self.decision_function(X, sensitive_features=sensitive_features)
+        return log_expit(np.column_stack([-2.0 * margin, 2.0 * margin]))  # type: ignore[no-any-return]
 
     def staged_decision_function(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
         """:meth:`decision_function` after each of the ``n_estimators_`` rounds, with the one threshold of the model."""
@@ -71,12 +77,27 @@ class PredictionMixin:
         for margin in self.staged_decision_function(X, sensitive_features=sensitive_features):
             yield self._labels(margin)
 
+    def staged_predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
+        """:meth:`predict_proba` after each of the ``n_estimators_`` rounds."""
+        for margin in self.staged_decision_function(X, sensitive_features=sensitive_features):
+            yield _probabilities(margin)
+
+    def staged_score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
+    ) -> Iterator[float]:
+        """:meth:`score` after each of the ``n_estimators_`` rounds."""
+        from sklearn.metrics import accuracy_score
+
+        y = to_pandas(y)
+        for predicted in self.staged_predict(X, sensitive_features=sensitive_features):
+            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
         """Accuracy."""
         from sklearn.metrics import accuracy_score  # takes long to import, and few need it
 
         predicted = self.predict(X, sensitive_features=sensitive_features)
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return float(accuracy_score(to_pandas(y), predicted, sample_weight=sample_weight))
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -157,3 +178,8 @@ class PredictionMixin:
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         raise NotImplementedError
+
+
+def _probabilities(margin: Floats) -> Floats:
+    positive = expit(2.0 * margin)
+    return np.column_stack([1.0 - positive, positive])

@@ -209,6 +209,16 @@ def spread(rates: Floats) -> Floats:
     return result
 
 
+def lowest_share(rates: Floats) -> Floats:
+    """Smallest rate divided by the largest, over the groups that have one: 1 if all are equal, rates of 0 included.
+
+    NaN where fewer than two of several groups have the rate.
+    """
+    low, high = np.fmin.reduce(rates, axis=-1), np.fmax.reduce(rates, axis=-1)
+    shares = np.where(high == 0, 1.0, ratio(low, high))
+    return np.where(np.isnan(spread(rates)), np.nan, shares)
+
+
 def error_rate(counts: Floats) -> Floats:
     """ER over all groups, Eq. (5)."""
     return 1.0 - accuracy(counts.sum(-3))

@@ -40,7 +40,7 @@ class NumericColumn:
         return self.n_bins + 1
 
     @classmethod
-    def fit(cls, source: NumberSource, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
+    def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
         """Learn the bins from some rows; ``weights`` belong to these rows."""
         from .._engine.kernels.binning import find_distinct  # numba is needed only now
 
@@ -59,7 +59,7 @@ class NumericColumn:
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from."""
-        if not isinstance(source, NumberSource) and self.n_bins:  # a column that held nothing is of any kind
+        if not source.holds_numbers and self.n_bins:  # a column that held nothing is of any kind
             raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
 
     def encode(self, source: Any, rows: Rows) -> Codes:
@@ -174,7 +174,7 @@ class Binner:
         def task(first: int, last: int) -> None:
             for j in range(first, last):
                 kind = CategoricalColumn if categorical[j] else NumericColumn
-                columns[j] = kind.fit(sources[j], rows, weights, max_bins)  # type: ignore[arg-type]
+                columns[j] = kind.fit(sources[j], rows, weights, max_bins)
 
         team.run(task, len(sources), n_rows_of(rows, sources))
         return cls(tuple(columns))

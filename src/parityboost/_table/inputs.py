@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from .._arrays import Floats
 from ..notions import FairnessNotion
+from .frames import to_pandas
 from .sources import column_position
 from .values import sort_key
 
@@ -24,6 +25,7 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
     """X as a DataFrame or a two-dimensional array; values are looked at column by column later."""
     if sparse.issparse(X):
         raise TypeError("X is a sparse matrix, but dense data is required: use X.toarray() or a DataFrame")
+    X = to_pandas(X)
     if isinstance(X, pd.DataFrame):
         if len(X) == 0:
             raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
@@ -61,6 +63,7 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     """y as 0/1 and the two classes, sorted; the second one is the positive class."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    y = to_pandas(y)
     if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
         y = _object_array(list(y))  # NumPy would make text of a missing label
     try:
@@ -127,6 +130,7 @@ def take_rows(values: Any, rows: NDArray[Any]) -> Any:
     """Some rows of a table, column or list, or None of None."""
     if values is None:
         return None
+    values = to_pandas(values)
     if isinstance(values, dict):
         values = pd.DataFrame(values)
     return _safe_indexing(values, rows)
@@ -190,6 +194,13 @@ def _object_array(values: list[Any]) -> NDArray[Any]:
 
 def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
     """The sensitive columns as a frame, with the names that messages use."""
+    if isinstance(sensitive_features, str):
+        given = short(sensitive_features)
+        raise ValueError(
+            f"sensitive_features takes the group of each row, not the name of a column, got {given}: pass X[{given}], "
+            f"or name the column of X with the parameter sensitive_feature={given} (without an s at its end)"
+        )
+    sensitive_features = to_pandas(sensitive_features)
     if isinstance(sensitive_features, pd.DataFrame):
         frame = sensitive_features
     elif isinstance(sensitive_features, pd.Series):
@@ -292,6 +303,22 @@ def stratified_split(
             held_out[random_state.permutation(rows)[:n_held_out]] = True
     del order
     return np.flatnonzero(~held_out).astype(np.int32), np.flatnonzero(held_out).astype(np.int32)
+
+
+def warn_of_order(X: Any, sensitive_features: Any) -> None:
+    """Warn of groups that are in another order than the rows of X: they are matched by position, not by index."""
+    if not isinstance(X, pd.DataFrame) or not isinstance(sensitive_features, (pd.Series, pd.DataFrame)):
+        return
+    ours, theirs = X.index, sensitive_features.index
+    if len(ours) != len(theirs) or ours.equals(theirs) or not (ours.is_unique and theirs.is_unique):
+        return
+    if theirs.isin(ours).all():
+        warn(
+            "the index of sensitive_features is that of X in another order: rows are matched by position, not by "
+            "index. Pass sensitive_features.loc[X.index] if the index says which row is which, or .to_numpy() if not",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def check_lengths(n_rows: int, **given: Any) -> None:

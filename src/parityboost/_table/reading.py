@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from .._arrays import Floats
+from .grouping import Grouping
 from .inputs import (
     cells,
     check_lengths,
@@ -17,7 +18,9 @@ from .inputs import (
     read_table,
     read_target,
     sensitive_columns,
+    sensitive_frame,
     take_rows,
+    warn_of_order,
 )
 from .weights import read_fit_weights
 
@@ -27,12 +30,16 @@ class ReadingMixin:
 
     classes_: NDArray[Any]
     groups_: NDArray[Any]
-    _needs_groups: bool
     _sensitive_feature: Any
+    _grouping: Grouping
+
+    @property
+    def _needs_groups(self) -> bool:
+        raise NotImplementedError
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = read_table(X)
-        validate_data(self, X, skip_check_array=True, reset=reset)  # names and number of columns
+        validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
 
     def _read_rows(
@@ -53,24 +60,38 @@ class ReadingMixin:
         return rows, cells(codes, group, len(self.groups_)), weights
 
     def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
-        """X, and the rows of it that count with the cell and weight of each."""
+        """X, and the rows of it that count with the cell and weight of each, of the tuple that `fit` is given."""
         if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
                 f"got {type(validation).__name__}"
                 + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
             )
+        given = f"validation=({', '.join(('X', 'y', 'sensitive_features', 'sample_weight')[: len(validation)])})"
         X, y, sensitive, sample_weight = (*validation, None, None)[:4]
+        if sensitive is None and self._sensitive_feature is None and self._needs_groups:
+            raise ValueError(f"{given} lacks the groups: pass validation=(X, y, sensitive_features)")
+        try:
+            return self._read_new_rows(X, y, sensitive, sample_weight)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{given}: {error}") from error
+
+    def _read_new_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
+        """X, and the rows of it that count with the cell and weight of each; classes and groups are known."""
         X = self._read_table(X, reset=False)
-        rows, y, sensitive, weights = self._weighted_rows(X, y, sensitive, sample_weight)
+        rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
         codes, _ = read_target(y, len(rows), self.classes_)
-        group, _ = self._read_groups(X, rows, sensitive, self.groups_)
+        group, _ = self._read_groups(X, rows, sensitive_features, self.groups_)
         return X, rows, cells(codes, group, len(self.groups_)), weights
 
     def _weighted_rows(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> tuple[NDArray[np.int32], Any, Any, Floats | None]:
         """The rows of positive weight, and y, the groups and the weights of these."""
+        warn_of_order(X, sensitive_features)
         weights = read_fit_weights(sample_weight, len(X))
         rows = np.arange(len(X), dtype=np.int32)
         if weights is None or weights.all():
@@ -85,7 +106,7 @@ class ReadingMixin:
         """The group of each row, and the groups; ``sensitive_features`` belongs to these rows."""
         if sensitive_features is not None and self._sensitive_feature is not None:
             raise ValueError(
-                "the sensitive attribute is given twice: sensitive_features in fit and sensitive_feature="
+                "the sensitive attribute is given twice: as sensitive_features and with sensitive_feature="
                 f"{self._sensitive_feature!r} in the constructor; use one of them"
             )
         if sensitive_features is None and self._sensitive_feature is not None:
@@ -99,7 +120,8 @@ class ReadingMixin:
                 f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
                 "column of X with the parameter sensitive_feature"
             )
-        codes, found = read_groups(sensitive_features, len(rows), groups)
+        frame = self._grouping.apply(sensitive_frame(sensitive_features))
+        codes, found = read_groups(frame, len(rows), groups)
         if len(found) < 2 and self._needs_groups:
             raise ValueError(f"only one group in the sensitive attribute, {group_name(found[0])!r}: two are needed")
         return codes, found

@@ -23,6 +23,7 @@ class Source:
     """A column of X."""
 
     kind = ""  # how messages call it
+    holds_numbers = False  # whether it has floats
 
     def __init__(self, name: str, values: Any) -> None:
         self.name = name
@@ -30,6 +31,10 @@ class Source:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def floats(self, rows: Rows) -> NDArray[np.float64]:
+        """The numbers in some rows, NaN for missing."""
+        raise NotImplementedError
 
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         """Codes of some rows (-1 for missing) and the distinct values they stand for."""
@@ -41,6 +46,7 @@ class NumberSource(Source):
     """Numbers or booleans; missing values are NaN."""
 
     kind = "number"
+    holds_numbers = True
 
     def floats(self, rows: Rows) -> NDArray[np.float64]:
         values = self.values[rows]
@@ -57,6 +63,15 @@ class CategorySource(Source):
     """A pandas categorical: small codes and the categories they stand for."""
 
     kind = "category"
+
+    @property
+    def holds_numbers(self) -> bool:  # type: ignore[override]
+        return getattr(self.values.categories.dtype, "kind", "O") in "biuf"
+
+    def floats(self, rows: Rows) -> NDArray[np.float64]:
+        values = np.append(self.values.categories.to_numpy(np.float64), np.nan)  # code -1 is the last
+        numbers: NDArray[np.float64] = values[self.values.codes[rows]]
+        return numbers
 
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         return self.values.codes[rows], np.asarray(self.values.categories, dtype=object)
@@ -141,22 +156,27 @@ def column_position(X: TableLike, column: Any, parameter: str) -> int:
 
 
 def find_categorical(X: TableLike, sources: list[Source], choice: Any) -> list[bool]:
-    """Which columns are categorical, by their dtypes or from the user's list of names, positions or booleans."""
+    """Which columns are categorical: by their dtypes, and those the user lists by name or position.
+
+    A boolean for every column, or None for no column, replaces what the dtypes say.
+    """
     by_dtype = [not isinstance(source, NumberSource) for source in sources]
     if isinstance(choice, str) and choice == "from_dtype":
         return by_dtype
     chosen = [] if choice is None else list(choice)
-    if chosen and all(isinstance(item, (bool, np.bool_)) for item in chosen):
+    if choice is None:
+        flags = [False] * len(sources)
+    elif chosen and all(isinstance(item, (bool, np.bool_)) for item in chosen):
         if len(chosen) != len(sources):
             raise ValueError(f"categorical_features has {len(chosen)} booleans, X {len(sources)} columns")
         flags = [bool(item) for item in chosen]
     else:
-        flags = [False] * len(sources)
+        flags = by_dtype
         for item in chosen:
             flags[column_position(X, item, "categorical_features")] = True
-    for source, is_categorical, by_its_dtype in zip(sources, flags, by_dtype, strict=True):
-        if by_its_dtype and not is_categorical:
+    for source, is_categorical in zip(sources, flags, strict=True):
+        if not is_categorical and not source.holds_numbers:
             raise ValueError(
-                f"column {source.name!r} does not hold numbers: add it to categorical_features, got {choice!r}"
+                f"column {source.name!r} does not hold numbers, so categorical_features must have it, got {choice!r}"
             )
     return flags

@@ -17,6 +17,7 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats
 from .._io.json_values import to_plain
+from .._table.frames import to_pandas
 from .._table.inputs import sensitive_frame
 from .._table.weights import read_fit_weights
 from . import _text
@@ -265,9 +266,9 @@ def _check_number_of_groups(attribute: str, names: list[str], crossed: bool) -> 
     if len(names) < 2:
         raise ValueError(f"sensitive attribute {attribute!r} has only one group, {names[0]!r}: two are needed")
     if len(names) > MAX_GROUPS:
-        advice = (
-            "audit fewer columns together, or use intersections=False" if crossed else "bin it, with pandas.cut say"
-        )
+        advice = "cut it into bands, with parityboost.metrics.into_groups say"
+        if crossed:
+            advice = "audit fewer columns together, or use intersections=False"
         raise ValueError(f"sensitive attribute {attribute!r} has {len(names)} groups, at most {MAX_GROUPS}: {advice}")
 
 
@@ -297,6 +298,7 @@ def _read_labels(y_true: Any, y_pred: Any, positive_label: Any) -> tuple[NDArray
 
 
 def _one_column(name: str, values: Any) -> NDArray[Any]:
+    values = to_pandas(values)
     if isinstance(values, (list, tuple)):
         values = pd.Series(values)  # NumPy would make text of a missing value beside text
     if np.ndim(values) > 1 and np.shape(values)[1] != 1:

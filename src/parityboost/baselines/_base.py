@@ -72,7 +72,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = read_table(X)
-        validate_data(self, X, skip_check_array=True, reset=reset)
+        validate_data(self, table, skip_check_array=True, reset=reset)
         return table
 
     def _labels(self, positive: NDArray[np.bool_]) -> NDArray[Any]:

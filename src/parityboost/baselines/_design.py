@@ -17,7 +17,7 @@ from scipy import sparse
 from .._arrays import Floats
 from .._engine.codes import MAX_BINS, MISSING
 from .._table.binning import CategoricalColumn
-from .._table.sources import NumberSource, Source, TableLike, find_categorical, raise_infinite, read_sources
+from .._table.sources import Source, TableLike, find_categorical, raise_infinite, read_sources
 
 Matrix = Any  # a dense array, or a scipy.sparse.csr_array where most entries are zero
 
@@ -37,7 +37,7 @@ class NumberColumns:
     is_empty: bool  # in training; then it may hold anything later, to no effect
 
     @classmethod
-    def fit(cls, source: NumberSource, weights: Floats | None) -> NumberColumns:
+    def fit(cls, source: Source, weights: Floats | None) -> NumberColumns:
         values = source.floats(ALL)
         present = ~np.isnan(values)
         known = values[present]
@@ -58,7 +58,7 @@ class NumberColumns:
 
     def encode(self, source: Source) -> list[tuple[NDArray[Any], Floats]]:
         """For each design column of this one: the offset within it per row, and the values; see ``Design.encode``."""
-        if not isinstance(source, NumberSource):
+        if not source.holds_numbers:
             if not self.is_empty:
                 raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
             values = np.full(len(source), np.nan)
@@ -106,7 +106,7 @@ class Design:
             tuple(
                 CategoryColumns(CategoricalColumn.fit(source, ALL, weights, MAX_BINS))
                 if is_category
-                else NumberColumns.fit(source, weights)  # type: ignore[arg-type]
+                else NumberColumns.fit(source, weights)
                 for source, is_category in zip(sources, categorical, strict=True)
             )
         )

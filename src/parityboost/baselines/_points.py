@@ -54,5 +54,5 @@ def read_points(binner: Binner, sources: list[Source], rows: NDArray[Any]) -> Po
             codes = np.array(chosen.encode([sources[j] for j in categorical], rows, team)).T
     else:
         codes = np.full((len(rows), 0), MISSING)
-    numbers = [source.floats(rows) for source, is_one in zip(sources, binner.categorical, strict=True) if not is_one]  # type: ignore[attr-defined]
+    numbers = [source.floats(rows) for source, is_one in zip(sources, binner.categorical, strict=True) if not is_one]
     return Points(np.column_stack(numbers) if numbers else np.empty((len(rows), 0)), codes)

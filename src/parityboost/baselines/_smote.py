@@ -101,7 +101,7 @@ class Smote:
             mass = np.append(mass, np.full(len(points.numbers), max(round(mass.mean()), 1)))
         columns: list[Any] = []
         for source, drawn in zip(sources, points.numbers.T, strict=True):  # one at a time: there may be hundreds
-            values = np.append(source.floats(train.rows), drawn)  # type: ignore[attr-defined]
+            values = np.append(source.floats(train.rows), drawn)
             together: list[Source] = [NumberSource(source.name, values)]
             columns += Binner.fit(
                 together, slice(None), mass if len(mass) else None, max_bins, [False], train.team

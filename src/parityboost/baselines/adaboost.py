@@ -42,6 +42,8 @@ class AdaBoostClassifier(AdaFairClassifier):
     validation_fraction = None
     sensitive_feature = None
     device = "cpu"
+    bands = None
+    missing_group = None
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from .._arrays import Floats
 from .._engine.codes import MAX_BINS, MISSING
 from .._engine.threads import Team
 from .._table.binning import Binner
-from .._table.sources import NumberSource, find_categorical, read_sources
+from .._table.sources import find_categorical, read_sources
 from ..notions import get_notion
 from ._base import Baseline, Data, DecidesByGroup
 
@@ -60,8 +60,7 @@ class _OnGradientBoosting(Baseline):
                 codes = column.encode(source, slice(None))
                 matrix[:, j] = np.where(codes == MISSING, np.nan, codes - 1.0)
             else:
-                assert isinstance(source, NumberSource)  # checked above
-                matrix[:, j] = source.floats(slice(None))
+                matrix[:, j] = source.floats(slice(None)) if source.holds_numbers else np.nan  # it held nothing
         return matrix
 
     def _base_estimator(self) -> HistGradientBoostingClassifier:

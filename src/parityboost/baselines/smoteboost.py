@@ -102,6 +102,8 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     validation_fraction = None
     sensitive_feature = None
     device = "cpu"
+    bands = None
+    missing_group = None
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,41 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats
 from .._stats import rates as _rates
-from .._table.inputs import group_names, read_groups
+from .._table.frames import to_pandas
+from .._table.grouping import Grouping
+from .._table.inputs import group_names, read_groups, sensitive_frame
 from .._table.weights import read_weights
+
+
+def into_groups(
+    sensitive_features: Any, *, bands: Mapping[Any, Sequence[float]] | None = None, missing_group: str | None = None
+) -> pd.DataFrame:
+    """Sensitive columns as groups: numbers cut into bands, missing values a group of their own.
+
+    :class:`parityboost.AdaFairClassifier` does the same with its parameters ``bands`` and ``missing_group``; the
+    measures, audits and plots take what this returns.
+
+    Parameters
+    ----------
+    sensitive_features : Series, DataFrame, dict or array-like
+        One or more columns.
+    bands : dict, optional
+        From the name of a column of numbers to where it is cut.
+    missing_group : str, optional
+        Name of the group of rows whose value is missing. By default they stay missing.
+
+    Returns
+    -------
+    DataFrame
+        The same columns; those that were cut are ordered categories.
+
+    Examples
+    --------
+    >>> from parityboost.metrics import into_groups
+    >>> into_groups({"age": [70, 25, None, 31]}, bands={"age": [25, 40]}, missing_group="unknown")["age"].tolist()
+    ['40 or more', '25 to under 40', 'unknown', '25 to under 40']
+    """
+    return Grouping(bands, missing_group).apply(sensitive_frame(sensitive_features))
 
 
 def group_counts(
@@ -45,7 +79,7 @@ def group_counts(
     >>> counts[groups == "b", 1, 0]  # b's false negatives
     array([1.])
     """
-    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    y_true, y_pred = (column_or_1d(to_pandas(labels)) for labels in (y_true, y_pred))
     for name, values in (("y_true", y_true), ("y_pred", y_pred)):
         if len(values) != len(y_true):
             raise ValueError(f"y_true has {len(y_true)} values, {name} {len(values)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,7 +10,15 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats
 from .._stats import rates as _rates
-from ..notions import FairnessNotion, get_notion
+from .._table.frames import to_pandas
+from ..notions import (
+    DisparateMistreatment,
+    EqualOpportunity,
+    FairnessNotion,
+    PredictiveEquality,
+    StatisticalParity,
+    get_notion,
+)
 from ._groups import group_counts
 
 
@@ -63,18 +72,14 @@ class Measure(Protocol):
     ) -> float: ...
 
 
-def _measure(name: str, notion: str, doc: str) -> Measure:
+def _measure(name: str, of_counts: Callable[[Floats], Any], doc: str, best: str = "0 is best.") -> Measure:
     def measure(
         y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
     ) -> float:
-        return violation(
-            y_true,
-            y_pred,
-            sensitive_features=sensitive_features,
-            notion=notion,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
+        counts, _ = group_counts(
+            y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
         )
+        return float(of_counts(counts))
 
     measure.__name__ = measure.__qualname__ = name
     measure.__doc__ = f"""{doc}
@@ -93,36 +98,68 @@ def _measure(name: str, notion: str, doc: str) -> Measure:
     Returns
     -------
     float
-        0 is best. A group for which a rate is not defined is left out of it.
+        {best} A group for which a rate is not defined is left out of it.
 
     Examples
     --------
     >>> from parityboost.metrics import {name}
     >>> {name}([1, 0, 1, 0], [1, 0, 1, 0], sensitive_features=list("mmff"))
-    0.0
+    {best[0]}.0
     """
     return measure
 
 
 statistical_parity_difference = _measure(
     "statistical_parity_difference",
-    "statistical_parity",
+    StatisticalParity().violation,
     "The absolute value of St.Parity, Eq. (1): largest difference in selection rate between two groups.",
 )
 equal_opportunity_difference = _measure(
     "equal_opportunity_difference",
-    "equal_opportunity",
+    EqualOpportunity().violation,
     "The absolute value of Eq.Op. = δFNR, Eq. (2): largest difference in false negative rate between two groups.",
 )
 predictive_equality_difference = _measure(
     "predictive_equality_difference",
-    "predictive_equality",
+    PredictiveEquality().violation,
     "The absolute value of δFPR, Eq. (3): largest difference in false positive rate between two groups.",
 )
 disparate_mistreatment = _measure(
     "disparate_mistreatment",
-    "disparate_mistreatment",
+    DisparateMistreatment().violation,
     "D.M. = abs(δFPR) + abs(δFNR), Eq. (4): a sum, where fairlearn's ``equalized_odds_difference`` is the larger one.",
+)
+
+
+_RATIO = "1 is best; US law's four-fifths rule asks for 0.8 of selection rates."
+
+
+statistical_parity_ratio = _measure(
+    "statistical_parity_ratio",
+    lambda counts: _rates.lowest_share(_rates.selection_rate(counts)),
+    "Lowest selection rate of a group divided by the highest; fairlearn's ``demographic_parity_ratio``.",
+    _RATIO,
+)
+equal_opportunity_ratio = _measure(
+    "equal_opportunity_ratio",
+    lambda counts: _rates.lowest_share(_rates.true_positive_rate(counts)),
+    "Lowest true positive rate of a group divided by the highest.",
+    _RATIO,
+)
+predictive_equality_ratio = _measure(
+    "predictive_equality_ratio",
+    lambda counts: _rates.lowest_share(_rates.false_positive_rate(counts)),
+    "Lowest false positive rate of a group divided by the highest.",
+    _RATIO,
+)
+disparate_mistreatment_ratio = _measure(
+    "disparate_mistreatment_ratio",
+    lambda counts: np.minimum(  # NaN if one of them is
+        _rates.lowest_share(_rates.true_positive_rate(counts)),
+        _rates.lowest_share(_rates.false_positive_rate(counts)),
+    ),
+    "The smaller of the ratios of true positive and of false positive rates; fairlearn's ``equalized_odds_ratio``.",
+    _RATIO,
 )
 
 
@@ -147,7 +184,7 @@ def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     >>> error_rate([1, 0, 0, 0], [0, 0, 0, 0])
     0.25
     """
-    labels = column_or_1d(y_true)
+    labels = column_or_1d(to_pandas(y_true))
     either = labels[0] if len(labels) else 1  # which class is called positive makes no difference here
     return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, either)))
 

@@ -11,8 +11,9 @@ import pandas as pd
 from .. import explain
 from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
 from .._model.shapes import OTHER
+from .._table.frames import to_pandas
 from .._table.inputs import group_name, read_groups
-from .._table.sources import NumberSource, Source
+from .._table.sources import Source
 from ..estimators import AdaFairClassifier
 from . import _style
 
@@ -67,7 +68,7 @@ def shape_function(
 def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | None) -> Axes:
     ax = _style.axes(ax)
     values = np.empty(0)
-    if isinstance(source, NumberSource):  # anything else is in a column that held nothing in training
+    if source is not None and source.holds_numbers:  # anything else is in a column that held nothing in training
         values = source.floats(slice(None))
     present = values[~np.isnan(values)]
     low, high = drawn_range(function.thresholds, present)
@@ -178,6 +179,7 @@ def waterfall(
     >>> bool(abs(sum(bar.get_width() for bar in ax.patches) - model.decision_function(X[2:3])[0]) < 1e-12)
     True
     """
+    row = to_pandas(row)
     if isinstance(row, pd.Series):
         row = row.to_frame().T
     parts = explain.contributions(model, row)
@@ -325,7 +327,7 @@ def gap_decomposition(
         gaps = explain.gap_decomposition(models, X, sensitive_features, groups=groups, sample_weight=sample_weight)
         pair = gaps.columns[0]
         if gaps.shape[1] > 1:  # all are compared with the same group: say so once
-            first = group_name(read_groups(sensitive_features, len(X))[1][0])
+            first = group_name(read_groups(sensitive_features, len(to_pandas(X)))[1][0])
             pair = f"group − {first}"
             gaps.columns = gaps.columns.str.removesuffix(f" − {first}")
     parts = gaps.drop(index=explain.TOTAL)

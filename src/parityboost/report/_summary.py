@@ -16,6 +16,7 @@ from .._io.json_values import to_plain
 from .._model.ensemble import EstimatorEnsemble
 from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
 from .._stats.intervals import Interval
+from .._table.frames import to_pandas
 from .._table.inputs import group_name, group_names, read_groups, sensitive_columns, sensitive_frame
 from .._table.sources import column_names
 from .._table.weights import read_weights
@@ -87,6 +88,7 @@ def build(
     explain.check_model(model)
     if baseline is not None and train is not None:
         raise ValueError("give baseline or train, not both: train is there to fit a baseline from")
+    X, y = to_pandas(X), to_pandas(y)
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = read_groups(frame, len(table))
@@ -199,8 +201,8 @@ def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) ->
                 "a report compares groups: pass sensitive_features, as to fit (the model names no column of X as its "
                 "sensitive_feature)"
             )
-        return sensitive_columns(table, model.sensitive_feature)
-    frame = sensitive_frame(sensitive_features)
+        return model._grouping.apply(sensitive_columns(table, model.sensitive_feature))
+    frame = model._grouping.apply(sensitive_frame(sensitive_features))
     return frame.rename(columns={"sensitive_features": "group"}) if frame.shape[1] == 1 else frame
 
 

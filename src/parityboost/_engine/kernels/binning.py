@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiling import Array, compiled
+from .compiling import Array, compiled, compiled_or
 
 
 @compiled
@@ -35,7 +35,14 @@ def find_distinct(values: Array, distinct: Array) -> int:
     return n_distinct
 
 
-@compiled
+def encode_numbers_in_numpy(values: Array, edges: Array, codes: Array) -> bool:
+    """The twin of :func:`encode_numbers`."""
+    missing = np.isnan(values)
+    codes[:] = np.where(missing, 0, np.searchsorted(edges, values, side="left") + 1)
+    return bool((missing | np.isfinite(values)).all())
+
+
+@compiled_or(encode_numbers_in_numpy)
 def encode_numbers(values: Array, edges: Array, codes: Array) -> bool:
     """``codes[i] = 1 + #{edge < value}``, 0 for NaN; whether all values are finite or NaN."""
     padded = np.full(256, np.inf)

@@ -1,14 +1,23 @@
-"""How a kernel is compiled; the only module that imports numba."""
+"""How a kernel is compiled; the only module that imports numba.
+
+Where there is no numba (Pyodide has none), the kernels that prediction needs have twins in NumPy that give the same
+bits, and the others say what they need.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
+from importlib import import_module
 from typing import Any
 from warnings import warn
 
-import numba
 from numpy.typing import NDArray
+
+numba: Any = None
+with suppress(ImportError):
+    numba = import_module("numba")
 
 Array = NDArray[Any]
 
@@ -56,9 +65,28 @@ class ForgivingCache:
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use and keep the result on disk, or in memory only where no folder can be written to."""
+    if numba is None:
+        return _needing_numba(function)
     try:
         kernel: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
-        return numba.njit(nogil=True)(function)
+        in_memory: Callable[..., Any] = numba.njit(nogil=True)(function)
+        return in_memory
     kernel._cache = ForgivingCache(kernel._cache)
     return kernel  # type: ignore[no-any-return]
+
+
+def compiled_or(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile a kernel where there is numba; elsewhere its ``twin`` does the same in NumPy."""
+    return compiled if numba is not None else lambda function: twin
+
+
+def _needing_numba(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def refuse(*_: Any) -> Any:
+        raise ImportError(
+            "training and frontier() need numba, which cannot be imported: pip install numba. Loading, predicting, "
+            "explaining, auditing and reporting work without"
+        )
+
+    return refuse

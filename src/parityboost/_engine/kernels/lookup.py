@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from .compiling import Array, compiled
+from .compiling import Array, compiled, compiled_or
 
 CHUNK_ROWS = 1 << 12  # the codes and margins of so many rows stay in the cache while all pairs pass over them
 
 
-@compiled
+def add_steps_in_numpy(codes: Array, steps: Array, margin: Array) -> None:
+    """The twin of :func:`add_steps`."""
+    margin += steps[codes]
+
+
+@compiled_or(add_steps_in_numpy)
 def add_steps(codes: Array, steps: Array, margin: Array) -> None:
     """``margin += steps[codes]``."""
     for i in range(margin.shape[0]):
         margin[i] += steps[codes[i]]
 
 
-@compiled
+def add_pair_steps_in_numpy(
+    codes: Array,
+    columns: Array,
+    row_of: Array,
+    column_of: Array,
+    widths: Array,
+    starts: Array,
+    steps: Array,
+    margin: Array,
+) -> None:
+    """The twin of :func:`add_pair_steps`."""
+    for p, (first, second) in enumerate(columns.tolist()):
+        row, column = row_of[p][codes[first, : len(margin)]], column_of[p][codes[second, : len(margin)]]
+        margin += steps[starts[p] + row.astype(int) * widths[p] + column]
+
+
+@compiled_or(add_pair_steps_in_numpy)
 def add_pair_steps(
     codes: Array,
     columns: Array,
@@ -49,7 +70,24 @@ def count_cells(first: Array, second: Array, row_of: Array, column_of: Array, ma
         counts[row_of[first[i]], column_of[second[i]]] += mass[i] if weighted else 1
 
 
-@compiled
+def add_tree_in_numpy(
+    root: Array,
+    left: Array,
+    right: Array,
+    goes_left: Array,
+    left_of: Array,
+    right_of: Array,
+    steps: Array,
+    margin: Array,
+) -> None:
+    """The twin of :func:`add_tree`."""
+    is_left = goes_left[root].astype(bool)
+    leaf = 3 - right_of[right].astype(int)
+    leaf[is_left] = 1 - left_of[left][is_left].astype(int)
+    margin += steps[leaf]
+
+
+@compiled_or(add_tree_in_numpy)
 def add_tree(
     root: Array,
     left: Array,

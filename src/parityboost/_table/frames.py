@@ -1,0 +1,52 @@
+"""Data frames of other libraries (polars, pyarrow and whatever else narwhals knows) as pandas has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+_KNOWN = (pd.DataFrame, pd.Series, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray, list, tuple, str, type(None))
+
+
+def to_pandas(values: Any) -> Any:
+    """A frame or column of another library as a DataFrame or Series; whatever else is given as it is.
+
+    Names, types and categories stay what they are; a lazy frame is collected.
+    """
+    if isinstance(values, _KNOWN):
+        return values
+    if isinstance(values, dict):
+        return {name: to_pandas(column) for name, column in values.items()}
+    if type(values).__module__.startswith("pyarrow.") and hasattr(values, "to_pandas"):
+        return values.to_pandas()  # arrays and batches too, which narwhals does not know
+    import narwhals  # only now: it takes its time
+
+    found = narwhals.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(found, narwhals.LazyFrame):
+        found = found.collect()
+    if isinstance(found, narwhals.DataFrame):
+        columns = {name: _column(found[name]) for name in found.columns}
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(found)))
+    return _column(found) if isinstance(found, narwhals.Series) else values
+
+
+def _column(column: Any) -> pd.Series[Any]:
+    """A narwhals Series as pandas would have read the same values."""
+    import narwhals
+
+    dtype: Any = column.dtype
+    values: Any
+    if isinstance(dtype, narwhals.Enum):  # its categories have an order, others have none
+        values = pd.Categorical(column.to_list(), categories=dtype.categories, ordered=True)
+    elif isinstance(dtype, narwhals.Categorical):
+        values = pd.Categorical(column.to_list())
+    elif isinstance(dtype, narwhals.Decimal):
+        values = column.cast(narwhals.Float64).to_numpy()
+    elif dtype.is_numeric() or dtype.is_temporal() or (dtype == narwhals.Boolean and not column.is_null().any()):
+        values = column.to_numpy()
+    else:  # text, and whatever is told apart, or refused, value by value
+        values = np.empty(len(column), dtype=object)
+        values[:] = column.to_list()
+    return pd.Series(values, name=column.name or None)
