@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import warnings
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import cupy
 import numpy as np
 
+from parityboost import AdaFairClassifier
 from parityboost._choice.settings import Settings
 from parityboost._engine.threads import Team
+from parityboost._fit import loop, preparation
 from parityboost._fit.learners.stump import StumpLearner
 from parityboost._fit.learners.tree import TreeLearner
 from parityboost._fit.loop import boost, starting_factors
@@ -68,6 +72,7 @@ def train(codes, cell, device, n_threads=1, n_rounds=N_ROUNDS, learner=StumpLear
         options = Settings(get_notion("equal_opportunity"), n_estimators=n_rounds, **settings)
         boosted = boost(trained, options)
         synchronize()
+        assert len(boosted.rounds) == n_rounds, boosted.stopped
         return perf_counter() - made, made - started, boosted
 
 
@@ -112,6 +117,53 @@ def histogram_pass(codes, cell, share: float) -> float:
         gains[:] = 2**52 // len(sample)
         placed = codes, (rows, gains, n_rows), sample.placed_blocks, 2
         return seconds_of(lambda: backend._histograms(*placed))
+
+
+def from_values(n_rows: int) -> tuple[float, dict[str, float]]:
+    """Seconds of a whole fit of values on the card, labels and groups there too, and of its parts."""
+    codes = make_codes(make_cells(n_rows))
+    rng = cupy.random.RandomState(1)
+    order = rng.permutation(n_rows)
+    X = cupy.empty((n_rows, N_COLUMNS), dtype=cupy.float32)
+    for f in range(N_COLUMNS):  # as many distinct values as rows, about
+        X[:, f] = (codes[f] + rng.random_sample(n_rows, dtype=cupy.float32))[order]
+    cell = cupy.asarray(make_cells(n_rows))[order]
+    del codes, order
+    cupy.get_default_memory_pool().free_all_blocks()
+    y, group = cell // 2, cell % 2
+    parts: dict[str, float] = {}
+
+    def timed(module: Any, name: str) -> None:
+        function = getattr(module, name)
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            started = perf_counter()
+            result = function(*args, **kwargs)
+            synchronize()
+            parts[name] = parts.get(name, 0.0) + perf_counter() - started
+            return result
+
+        setattr(module, name, wrapper)
+
+    kept = preparation.code_tables, loop.boost, AdaFairClassifier._read_rows, preparation.Split.samples
+    for module, name in (
+        (preparation, "code_tables"),
+        (loop, "boost"),
+        (AdaFairClassifier, "_read_rows"),
+        (preparation.Split, "samples"),
+    ):
+        timed(module, name)
+    started = perf_counter()
+    model = AdaFairClassifier("equal_opportunity", validation_fraction=None, device="cuda")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, sensitive_features=group)
+    seconds = perf_counter() - started
+    preparation.code_tables, loop.boost, AdaFairClassifier._read_rows, preparation.Split.samples = kept
+    started = perf_counter()
+    model.decision_function(X)
+    parts["predict"] = perf_counter() - started
+    return seconds, parts
 
 
 def same(first, second) -> bool:
@@ -164,6 +216,8 @@ def main() -> None:
         auto_seconds = train(codes, cell, "cuda", n_rounds=50, threshold="auto")[0]
         print(f"depth 2: {tree_seconds / 50 * 1e3:.2f} ms a round; auto: {auto_seconds / 50 * 1e3:.2f}", flush=True)
         del codes
+        cupy.get_default_memory_pool().free_all_blocks()
+        print("from values", from_values(n_rows), flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
     print("\n".join(lines))
     if args.out is not None:

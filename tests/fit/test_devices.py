@@ -108,6 +108,29 @@ def test_many_columns_and_groups_give_the_same_model():
 
 
 @needs_card
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("on_card", [False, True], ids=["from here", "from the card"])
+@pytest.mark.parametrize("options", [{}, {"max_depth": 2, "threshold": "auto"}], ids=str)
+def test_many_rows_binned_on_the_card_give_the_same_model(options, on_card):
+    import cupy
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=600_000), rng.integers(0, 9, 600_000), rng.gamma(1.0, size=600_000)])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    group = rng.integers(0, 2, len(X))
+    y = (np.nan_to_num(X).sum(axis=1) + group + rng.normal(size=len(X)) > 4).astype(int)
+    expected = AdaFairClassifier(n_estimators=10, random_state=0, **options).fit(X, y, sensitive_features=group)
+    placed = (cupy.asarray(part) if on_card else part for part in (X, y, group))
+    there, labels, groups = placed
+    model = AdaFairClassifier(n_estimators=10, random_state=0, device="cuda", **options)
+    model.fit(there, labels, sensitive_features=groups)
+    assert_same_models(expected, model, X)
+    assert np.array_equal(expected.decision_function(X), model.decision_function(there))
+    with pytest.raises(TypeError, match=r'X is on the graphics card, and device="cpu": use device="cuda", or X.get'):
+        expected.predict(cupy.asarray(X))
+
+
+@needs_card
 @needs_data
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")

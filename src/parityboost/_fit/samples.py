@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers
+from .._arrays import Codes, Floats, Integers, on_card
 from .._engine.codes import BLOCK_ROWS, MISSING
 from .._engine.kernels import binning, rounds
 from .._engine.threads import Team
@@ -22,6 +22,8 @@ MAX_MASS = 1 << 40
 DISTINCT_SHARE = 0.5
 MIN_ROWS_TO_MERGE = 1 << 11
 MAX_ROWS_TO_TRY = 1 << 16
+# What training places of each row besides its codes, at most: margin, weight, sample weight, two lists with gains.
+BYTES_PER_ROW = 8 + 8 + 8 + 2 * 12
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,8 @@ class CodedSample(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """What training places, about: the codes, and of each row its margin, weight, sample weight and two lists."""
-        return int(self.codes.nbytes) + len(self.sample) * (
-            8 + 8 + 2 * 12 + (8 if len(self.sample.masses.values) else 0)
-        )
+        """What training places, about."""
+        return (0 if on_card(self.codes) else int(self.codes.nbytes)) + len(self.sample) * BYTES_PER_ROW
 
     def placed(self) -> CodedSample:
         """With the codes where passes over the rows find them."""
@@ -202,8 +202,8 @@ def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> Coded
     def task(first: int, last: int) -> None:
         for j in range(first, last):
             column = bundles.binner.columns[j]
-            has_missing[j] = (columns[j] == MISSING).any()
-            has_other[j] = column.categorical and (columns[j] == column.n_bins + 1).any()
+            has_missing[j] = bool((columns[j] == MISSING).any())
+            has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
 
     sample.team.run(task, len(columns), len(sample))
     return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
@@ -215,7 +215,7 @@ def merge_equal_rows(coded: CodedSample) -> CodedSample:
     Rows are told apart by 64-bit hashes, and compared in full before anything is merged.
     """
     sample, codes = coded.sample, coded.codes
-    if len(sample) < MIN_ROWS_TO_MERGE or not _looks_repetitive(codes):
+    if len(sample) < MIN_ROWS_TO_MERGE or on_card(codes) or not _looks_repetitive(codes):
         return coded
     hashes = _hashes(codes)
     hashes ^= sample.cell.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Rows
 from .._engine.codes import MAX_CATEGORIES, MISSING, X_BINNED_DTYPE
+from .._engine.columns import kernels_for
 from .._engine.threads import Team
 from .cuts import Stretches, find_stretches
 from .sources import CategorySource, NumberSource, Source, raise_infinite
@@ -42,16 +43,14 @@ class NumericColumn:
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
         """Learn the bins from some rows; ``weights`` belong to these rows."""
-        from .._engine.kernels.binning import find_distinct  # numba is needed only now
-
         values = source.floats(rows)
         distinct = np.empty(max_bins)
-        n_distinct = find_distinct(values, distinct)
+        n_distinct = kernels_for(values).find_distinct(values, distinct)
         if n_distinct <= max_bins:
             distinct = np.sort(distinct[:n_distinct])
             stretches = Stretches(distinct, distinct, np.ones(n_distinct))
         else:
-            stretches = find_stretches(values, weights)
+            stretches = find_stretches(values, source.place(weights))
         if n_distinct and np.isinf([stretches.lowest[0], stretches.highest[-1]]).any():
             raise_infinite(source.name)
         edges = stretches.edges(max_bins)
@@ -64,13 +63,11 @@ class NumericColumn:
 
     def encode(self, source: Any, rows: Rows) -> Codes:
         """Codes of some rows."""
-        from .._engine.kernels.binning import encode_numbers
-
         if self.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
             return np.full(n_rows_of(rows, [source]), MISSING, dtype=X_BINNED_DTYPE)
         values = source.floats(rows)
-        codes = np.empty(len(values), dtype=X_BINNED_DTYPE)
-        if not encode_numbers(values, self.edges, codes):
+        codes = np.empty_like(values, dtype=X_BINNED_DTYPE)
+        if not kernels_for(values).encode_numbers(values, self.edges, codes):
             raise_infinite(self.name)
         return codes
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._arrays import Floats
+from .._arrays import Floats, on_card, to_host
 from ..notions import FairnessNotion
 from .frames import to_pandas
 from .sources import column_position
@@ -25,6 +25,8 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
     """X as a DataFrame or a two-dimensional array; values are looked at column by column later."""
     if sparse.issparse(X):
         raise TypeError("X is a sparse matrix, but dense data is required: use X.toarray() or a DataFrame")
+    if on_card(X):
+        return _checked_placed(X)
     X = to_pandas(X)
     if isinstance(X, pd.DataFrame):
         if len(X) == 0:
@@ -43,6 +45,16 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
         _name_odd_cell(X)
         raise
     return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _checked_placed(X: Any) -> NDArray[Any]:
+    """An array on the graphics card, which stays there."""
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X must have two dimensions and at least one row and column, got the shape {X.shape}")
+    if X.dtype.kind not in "biuf":
+        raise TypeError(f"an array X on the graphics card must hold real numbers, got dtype {X.dtype}")
+    placed: NDArray[Any] = X
+    return placed
 
 
 def _name_odd_cell(X: Any) -> None:
@@ -231,7 +243,7 @@ def sensitive_columns(X: pd.DataFrame | NDArray[Any], names: Any) -> pd.DataFram
     positions = [column_position(X, name, "sensitive_feature") for name in wanted]
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, positions]
-    return pd.DataFrame({f"x{j}": X[:, j] for j in positions})
+    return pd.DataFrame({f"x{j}": to_host(X[:, j]) for j in positions})
 
 
 def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion: FairnessNotion, where: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from .._arrays import Floats
+from .._arrays import Floats, on_card
 from .grouping import Grouping
 from .inputs import (
     cells,
@@ -30,6 +30,7 @@ class ReadingMixin:
 
     classes_: NDArray[Any]
     groups_: NDArray[Any]
+    device: str
     _sensitive_feature: Any
     _grouping: Grouping
 
@@ -39,6 +40,8 @@ class ReadingMixin:
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = read_table(X)
+        if on_card(table) and self.device == "cpu":
+            raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
 

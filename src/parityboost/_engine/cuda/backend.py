@@ -9,7 +9,6 @@ the device by a single bit.
 from __future__ import annotations
 
 from collections.abc import Collection
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -36,8 +35,7 @@ class Cuda:
 
     def __init__(self) -> None:
         self._card = Card()
-        source = resources.files(__package__).joinpath("rounds.cu").read_text(encoding="utf-8")
-        self._module = compile_module(source, self._card.device)
+        self._module = compile_module("rounds.cu", self._card.device)
         self._kernels: dict[str, Any] = {}
 
     def place(self, array: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Card:
     def close(self) -> None:
         """Give back all memory that nobody uses any more."""
         self._pool.free_all_blocks()
+        self.cupy.get_default_memory_pool().free_all_blocks()
 
     def __enter__(self) -> Card:
         self._allocator = self.cupy.cuda.using_allocator(self._pool.malloc)
@@ -106,9 +108,10 @@ def load_cupy() -> Any:
 
 
 @cache
-def compile_module(source: str, device: int) -> Any:
-    """The kernels, compiled for a device; CuPy keeps them on disk as well."""
+def compile_module(name: str, device: int) -> Any:
+    """The kernels of a file beside this one, compiled for a device; CuPy keeps them on disk as well."""
     cupy = load_cupy()
+    source = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     module = cupy.RawModule(code=source, options=("--fmad=false",))
     try:
         module.compile()
