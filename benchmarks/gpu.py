@@ -116,7 +116,7 @@ def histogram_pass(codes, cell, share: float) -> float:
         n_rows.set(host_n)
         gains[:] = 2**52 // len(sample)
         placed = codes, (rows, gains, n_rows), sample.placed_blocks, 2
-        return seconds_of(lambda: backend._histograms(*placed))
+        return seconds_of(lambda: backend.histograms(*placed))
 
 
 def from_values(n_rows: int) -> tuple[float, dict[str, float]]:

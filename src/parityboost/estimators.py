@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from ._arrays import on_card
 from ._choice.settings import Settings
 from ._engine.codes import MAX_BINS
 from ._engine.threads import MAX_THREADS, Team
@@ -18,6 +19,7 @@ from ._io.portable import StorageMixin
 from ._model.control import ControlMixin
 from ._model.grid import on_fine_grid
 from ._model.prediction import PredictionMixin
+from ._table.cuts import EXACT_ROWS
 from ._table.grouping import Grouping
 from ._table.sources import column_names
 from ._table.weights import rows_per_weight
@@ -318,6 +320,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
                 f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
                 'groups, cut the column into bands, or use threshold="auto", one threshold for all'
             )
+        if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
+            rows = rows.on_host()
         split = self._split(X, rows, validation, rng)
         given = (
             (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(split.X_selection))

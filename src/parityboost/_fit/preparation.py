@@ -8,7 +8,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import on_card
+from .._arrays import on_card, to_host
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.bundles import Bundles
@@ -24,6 +24,9 @@ class Part(NamedTuple):
     positions: NDArray[Any]
     cell: NDArray[Any]
     masses: Masses
+
+    def on_host(self) -> Part:
+        return self._replace(cell=to_host(self.cell))
 
     def at(self, chosen: Any) -> Part:
         return Part(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
@@ -49,6 +52,7 @@ def hold_out(X: Any, rows: Part, fraction: float | None, rng: np.random.RandomSt
     """Some of the rows to choose θ on, a share of each cell; none if the share is None or no cell has two rows."""
     if fraction is None:
         return Split(X, rows, X, None)
+    rows = rows.on_host()
     train_at, selection_at = stratified_split(rows.cell, fraction, rng)
     if len(selection_at):
         return Split(X, rows.at(train_at), X, rows.at(selection_at))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers, on_card
+from .._arrays import Codes, Floats, Integers, on_card, to_host
 from .._engine.codes import BLOCK_ROWS, MISSING
 from .._engine.kernels import binning, rounds
 from .._engine.threads import Team
@@ -96,10 +96,10 @@ class Sample:
 
     def __init__(self, cell: NDArray[Any], n_groups: int, masses: Masses, rows: NDArray[Any], team: Team) -> None:
         order = np.argsort(cell, kind="stable")
-        self.rows = rows[order]
+        self.rows = team.backend.place(rows)[order] if on_card(cell) else rows[order]
         self.n_groups = n_groups
-        self.masses = masses.at(order)
-        self.sizes = np.bincount(cell, minlength=2 * n_groups)
+        self.masses = masses.at(to_host(order)) if len(masses.values) else masses
+        self.sizes = to_host(np.bincount(cell, minlength=2 * n_groups))
         self.n_negative = int(self.sizes[:n_groups].sum())
         stops = np.cumsum(self.sizes)
         self.blocks = np.array(

@@ -53,7 +53,7 @@ class TrainingMixin(ReadingMixin):
         if validation is None:
             return hold_out(X, rows, self.validation_fraction, rng)
         X_selection, positions, cell, weights = self._read_validation(validation)
-        return Split(X, rows, X_selection, self._counted_rows(positions, cell, weights))
+        return Split(X, rows, X_selection, self._counted_rows(positions, cell, weights).on_host())
 
     def _counted_rows(self, positions: NDArray[Any], cell: NDArray[Any], weights: Floats | None) -> Part:
         from .preparation import Part

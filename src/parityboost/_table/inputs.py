@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from .._arrays import Floats, on_card, to_host
 from ..notions import FairnessNotion
 from .frames import to_pandas
+from .placed import check_placed, few_values
 from .sources import column_position
 from .values import sort_key
 
@@ -26,7 +27,7 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
     if sparse.issparse(X):
         raise TypeError("X is a sparse matrix, but dense data is required: use X.toarray() or a DataFrame")
     if on_card(X):
-        return _checked_placed(X)
+        return check_placed(X)
     X = to_pandas(X)
     if isinstance(X, pd.DataFrame):
         if len(X) == 0:
@@ -47,16 +48,6 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
     return array.astype(object) if array.dtype.kind in "US" else array
 
 
-def _checked_placed(X: Any) -> NDArray[Any]:
-    """An array on the graphics card, which stays there."""
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must have two dimensions and at least one row and column, got the shape {X.shape}")
-    if X.dtype.kind not in "biuf":
-        raise TypeError(f"an array X on the graphics card must hold real numbers, got dtype {X.dtype}")
-    placed: NDArray[Any] = X
-    return placed
-
-
 def _name_odd_cell(X: Any) -> None:
     """Raise an error about the first cell that is no single value or no real number, if there is one."""
     rows = X.tolist() if isinstance(X, np.ndarray) and X.dtype == object else X
@@ -75,6 +66,11 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     """y as 0/1 and the two classes, sorted; the second one is the positive class."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    few = few_values(y)
+    if few is not None:
+        check_length("y", len(y), n_rows)
+        codes, found = read_target(few.distinct, len(few.distinct), classes)
+        return few.spread(codes), found
     y = to_pandas(y)
     if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
         y = _object_array(list(y))  # NumPy would make text of a missing label
@@ -291,6 +287,8 @@ def group_names(groups: Iterable[Any]) -> list[str]:
 
 def cells(y: NDArray[np.int8], group: NDArray[np.intp], n_groups: int) -> NDArray[Any]:
     """The cell of each row, class * n_groups + group, in the smallest integer type that holds it."""
+    if on_card(y) != on_card(group):
+        y, group = to_host(y), to_host(group)
     small = np.min_scalar_type(2 * n_groups)
     cell: NDArray[Any] = y.astype(small)
     cell *= small.type(n_groups)

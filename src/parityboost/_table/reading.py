@@ -22,6 +22,7 @@ from .inputs import (
     take_rows,
     warn_of_order,
 )
+from .placed import few_values
 from .weights import read_fit_weights
 
 
@@ -123,8 +124,14 @@ class ReadingMixin:
                 f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
                 "column of X with the parameter sensitive_feature"
             )
-        frame = self._grouping.apply(sensitive_frame(sensitive_features))
-        codes, found = read_groups(frame, len(rows), groups)
+        few = few_values(sensitive_features)
+        if few is not None:
+            check_lengths(len(rows), sensitive_features=sensitive_features)
+        given = sensitive_features if few is None else few.distinct
+        frame = self._grouping.apply(sensitive_frame(given))
+        codes, found = read_groups(frame, len(rows) if few is None else len(given), groups)
+        if few is not None:
+            codes = few.spread(codes)
         if len(found) < 2 and self._needs_groups:
             raise ValueError(f"only one group in the sensitive attribute, {group_name(found[0])!r}: two are needed")
         return codes, found

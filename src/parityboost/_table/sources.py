@@ -42,7 +42,7 @@ class Source:
 
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         """Codes of some rows (-1 for missing) and the distinct values they stand for."""
-        codes, values = pd.factorize(to_host(self.values)[rows])
+        codes, values = pd.factorize(to_host(self.values)[to_host(rows)])
         return codes, np.asarray(values, dtype=object)
 
 

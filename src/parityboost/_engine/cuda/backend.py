@@ -37,6 +37,7 @@ class Cuda:
         self._card = Card()
         self._module = compile_module("rounds.cu", self._card.device)
         self._kernels: dict[str, Any] = {}
+        self._pinned: Array = np.empty(0)
 
     def place(self, array: Any) -> Any:
         return self._card.place(array)
@@ -225,12 +226,12 @@ class Cuda:
         return leaves, self.to_host(leaf_mass)
 
     def add_to_histograms(self, codes: Any, lists: Lists, blocks: Any, n_groups: int, values: Array) -> None:
-        values[:, :, 0] += self._histograms(codes, lists, blocks, n_groups)
+        values[:, :, 0] += self._read(self.histograms(codes, lists, blocks, n_groups))
 
     def sum_masses(self, codes: Any, mass: Any, n_negative: int, blocks: Any, n_groups: int) -> Array:
         rows, gains, n_rows = lists = self.lists(codes.shape[1], len(blocks))
         self._over_blocks("list_masses", len(blocks), (*weighted(mass), blocks, rows, gains, n_rows))
-        return np.ascontiguousarray(self._histograms(codes, lists, blocks, n_groups).transpose(1, 0, 2))
+        return np.ascontiguousarray(self._read(self.histograms(codes, lists, blocks, n_groups)).transpose(1, 0, 2))
 
     def count_margins(
         self,
@@ -250,8 +251,8 @@ class Cuda:
         )
         return self.to_host(counts)
 
-    def _histograms(self, codes: Any, lists: Lists, blocks: Any, n_groups: int) -> Array:
-        """The sums of what is listed per [bundle, class, joint code]."""
+    def histograms(self, codes: Any, lists: Lists, blocks: Any, n_groups: int) -> Any:
+        """The sums of what is listed per [bundle, class, joint code], on the card."""
         card = self._card
         n_bundles, n_rows = codes.shape
         room = card.shared_memory // HISTOGRAM_BLOCKS - 1024  # the system takes 1 KB of each thread block
@@ -284,7 +285,14 @@ class Cuda:
             ),
             n_together * n_copies * BYTES_PER_BUNDLE,
         )
-        return self.to_host(histograms)
+        return histograms
+
+    def _read(self, histograms: Any) -> Array:
+        """What is on the card in memory that it can write to at full speed, until the next call."""
+        if self._pinned.shape != histograms.shape:
+            self._pinned = self._card.pinned(histograms.shape, histograms.dtype)
+        histograms.get(out=self._pinned)
+        return self._pinned
 
     def _over_blocks(self, name: str, n_blocks: int, args: tuple[Any, ...]) -> None:
         if n_blocks:

@@ -70,6 +70,12 @@ class Card:
             ) from None
         return self.cupy.ndarray(shape, dtype, memory)
 
+    def pinned(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Memory of the processor that the card reads and writes at full speed."""
+        n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        memory = self.cupy.cuda.alloc_pinned_memory(n_bytes)
+        return np.frombuffer(memory, dtype, int(np.prod(shape))).reshape(shape)
+
     def zeros(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         array = self.empty(shape, dtype)
         array.data.memset_async(0, array.nbytes)

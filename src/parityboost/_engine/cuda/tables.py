@@ -31,6 +31,20 @@ def zeros(n: int) -> Any:
     return load_cupy().zeros(n)
 
 
+def find_inverse(values: Any, most: int) -> tuple[Array, Any] | None:
+    """The distinct integers or booleans, sorted, and where each row's is among them; None if there are too many, or
+    some that are no floats.
+    """
+    numbers = values.astype(np.uint8) if values.dtype == np.bool_ else values
+    if numbers.dtype.itemsize == 8 and max(abs(int(numbers.min())), abs(int(numbers.max()))) > 2**53:
+        return None
+    n_distinct, slots, _ = _collect(numbers.astype(np.float64), most)
+    if n_distinct > most:
+        return None
+    distinct = np.sort(slots[slots != NOTHING].view(np.float64)).astype(numbers.dtype)
+    return distinct.astype(values.dtype), load_cupy().searchsorted(place(distinct), numbers)
+
+
 def encode_numbers(values: Any, edges: Array, codes: Any) -> bool:
     padded = np.full(N_CODES, np.inf)
     padded[: len(edges)] = edges
