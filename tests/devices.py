@@ -9,7 +9,7 @@ def why_no_card():
     """Why there is nothing to test on a graphics card, or None."""
     try:
         load_cupy()
-    except (ImportError, RuntimeError) as error:
+    except (ImportError, OSError) as error:
         return str(error)
     return None
 

@@ -284,6 +284,11 @@ class Split:
                 left[i] = value == self.value if self.categorical else value <= self.value
         return left
 
+    @property
+    def is_one_leaf(self):
+        """Nothing could be split: everything is on the left."""
+        return self.value == np.inf and self.missing_left
+
     def leaf(self, columns):
         return self.goes_left(columns).astype(int)
 

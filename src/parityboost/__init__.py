@@ -3,11 +3,13 @@
 from . import metrics, notions
 from ._io.model_json import load
 from ._io.onnx import onnx_inputs
+from ._io.skops_types import SKOPS_TYPES
 from ._io.strict_json import ModelFileError
 from ._model.warning import FitWarning
 from .estimators import AdaFairClassifier
 
 __all__ = [
+    "SKOPS_TYPES",
     "AdaFairClassifier",
     "FitWarning",
     "ModelFileError",

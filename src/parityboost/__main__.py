@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from ._extras import install
+
 
 def main() -> None:
     """Run the command line."""
@@ -12,7 +14,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        sys.exit(f"The command line needs {error.name}: pip install 'parityboost[cli]'")
+        sys.exit(f"The command line needs {error.name}: {install('cli')}")
     app()
 
 

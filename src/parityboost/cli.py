@@ -3,21 +3,26 @@
 # No postponed annotations here: typer reads them, and typer is imported only when the application is made.
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ._cli._files import check_files
+from ._cli._files import check_files, check_report
 from ._cli._reproduce import run_reproduction, show_datasets
+from ._cli._streams import is_standard
 from ._cli._text import printable
+from ._table.grouping import Grouping
+from .datasets._formats import TextFormat
 
 if TYPE_CHECKING:
     import typer
 
 # How the names of models and of tables end.
-FILE = re.compile(r"\.(json|csv|tsv|parquet|pq)(\.(gz|xz|bz2|zip))?$", re.IGNORECASE)
+FILE = re.compile(r"\.(json|csv|tsv|txt|jsonl|ndjson|xlsx|parquet|pq)(\.(gz|xz|bz2|zip))?$", re.IGNORECASE)
+TABLE = "CSV, TSV, text, JSON lines, Parquet, Excel or a folder of these; - is standard input"
 
 
 def _make_app() -> "typer.Typer":
@@ -39,6 +44,23 @@ def _make_app() -> "typer.Typer":
         context_settings={"help_option_names": ["-h", "--help"]},
         add_completion=False,
     )
+
+    # What says how text files are written, in several commands.
+    encoding_option = Annotated[
+        str | None, typer.Option(help="Encoding of text files, such as latin-1.", show_default="utf-8")
+    ]
+    sep_option = Annotated[
+        str | None, typer.Option(help="What separates fields: a character, or tab.", show_default="as in the header")
+    ]
+    decimal_option = Annotated[
+        str | None, typer.Option(help="Decimal sign of text files, . or ,", show_default="the point")
+    ]
+    bands_option = Annotated[
+        list[str] | None, typer.Option(help="Cut sensitive numbers into groups: --bands age=25,40,60.")
+    ]
+    missing_option = Annotated[
+        str | None, typer.Option(help="Name of the group of missing sensitive values.", show_default="an error")
+    ]
 
     def show_version(wanted: bool) -> None:
         if wanted:
@@ -75,11 +97,13 @@ def _make_app() -> "typer.Typer":
 
     @app.command(cls=ListOptions)
     def train(
-        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet.")],
+        data: Annotated[Path, typer.Argument(help=f"{TABLE}.")],
         target: Annotated[str, typer.Option(help="Column to predict; it has two values.")],
         positive: Annotated[str, typer.Option(help="Which of them is the positive class.")],
         sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns; several are crossed.")],
-        model: Annotated[Path, typer.Option(help="Where to save the model.")] = Path("model.json"),
+        model: Annotated[Path, typer.Option(help="Where to save the model; - is standard output.")] = Path(
+            "model.json"
+        ),
         report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
         notion: Annotated[
             str,
@@ -112,6 +136,12 @@ def _make_app() -> "typer.Typer":
         ] = None,
         seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
         jobs: Annotated[int, typer.Option(help="Threads; the model does not depend on it.")] = 1,
+        device: Annotated[str, typer.Option(help="cpu or cuda; the model does not depend on it.")] = "cpu",
+        bands: bands_option = None,
+        missing_group: missing_option = None,
+        encoding: encoding_option = None,
+        sep: sep_option = None,
+        decimal: decimal_option = None,
     ) -> None:
         """Train on a table, save the model, write a report."""
         from ._cli import _models
@@ -128,31 +158,50 @@ def _make_app() -> "typer.Typer":
                 "max_violation": max_violation,
                 "random_state": seed,
                 "n_jobs": jobs,
+                "device": device,
+                "bands": read_bands(bands),
+                "missing_group": missing_group,
             }
-            say(
-                _models.train(
-                    data, target, positive, sensitive, parameters, model, report, drop, exclude_sensitive, holdout
-                )
+            text_format = read_format(encoding, sep, decimal)
+            told = _models.train(
+                data,
+                target,
+                positive,
+                sensitive,
+                parameters,
+                model,
+                report,
+                drop,
+                exclude_sensitive,
+                holdout,
+                text_format,
             )
+            say(told, err=is_standard(model))
 
     @app.command(cls=ListOptions)
     def predict(
         model: Annotated[Path, typer.Argument(help="A model file.")],
-        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet with the columns of the training data.")],
-        out: Annotated[Path, typer.Option(help="Where to write the table with prediction and probability.")],
+        data: Annotated[Path, typer.Argument(help=f"Table with the columns of the training data: {TABLE}.")],
+        out: Annotated[
+            Path, typer.Option(help="Where to write the table with prediction and probability; - is standard output.")
+        ],
         sensitive: Annotated[
             list[str] | None, typer.Option(help="Group column(s), if the model needs them to predict.")
         ] = None,
+        encoding: encoding_option = None,
+        sep: sep_option = None,
+        decimal: decimal_option = None,
     ) -> None:
         """Predict a table of any size, piece by piece."""
         from ._cli import _models
 
         with one_sentence():
-            say(_models.predict(model, data, out, sensitive or []))
+            told = _models.predict(model, data, out, sensitive or [], read_format(encoding, sep, decimal))
+            say(told, err=is_standard(out))
 
     @app.command(cls=ListOptions)
     def audit(
-        data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet with labels and predictions of any model.")],
+        data: Annotated[Path, typer.Argument(help=f"Table with labels and predictions of any model: {TABLE}.")],
         target: Annotated[str, typer.Option(help="Column of the true labels.")],
         prediction: Annotated[str, typer.Option(help="Column of the predicted labels.")],
         sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns.")],
@@ -169,13 +218,30 @@ def _make_app() -> "typer.Typer":
             typer.Option(help="Measures that --fail-above looks at.", show_default="the four notions'"),
         ] = None,
         report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
+        bands: bands_option = None,
+        missing_group: missing_option = None,
+        encoding: encoding_option = None,
+        sep: sep_option = None,
+        decimal: decimal_option = None,
     ) -> None:
         """Audit predictions: rates per group and differences between groups, with confidence intervals."""
         from ._cli import _models
 
         with one_sentence():
             check_files({"the data": data}, {"--report": report})
-            found = _models.audit(data, target, prediction, sensitive, positive, scores, weights, confidence)
+            check_report(report)
+            found = _models.audit(
+                data,
+                target,
+                prediction,
+                sensitive,
+                positive,
+                scores,
+                weights,
+                confidence,
+                read_format(encoding, sep, decimal),
+                Grouping(read_bands(bands), missing_group),
+            )
             too_far = _models.exceeding(found, fail_above, measure)
             say(str(found))
             if report is not None:
@@ -194,12 +260,15 @@ def _make_app() -> "typer.Typer":
         data: Annotated[Path | None, typer.Option(help="Table to take the row from.")] = None,
         feature: Annotated[str | None, typer.Option(help="Show what this feature's values add.")] = None,
         top: Annotated[int, typer.Option(help="How many features to show.", min=1)] = 15,
+        encoding: encoding_option = None,
+        sep: sep_option = None,
+        decimal: decimal_option = None,
     ) -> None:
         """What the model has learnt: importances, a feature's step function, or one row's score in parts."""
-        from ._cli import _models
+        from ._cli import _explain
 
         with one_sentence():
-            say(_models.explain(model, row, data, feature, top))
+            say(_explain.explain(model, row, data, feature, top, read_format(encoding, sep, decimal)))
 
     @app.command(cls=ListOptions)
     def reproduce(
@@ -260,6 +329,29 @@ def spread(args: list[str], many: set[str]) -> list[str]:
     return result
 
 
+def read_bands(given: list[str] | None) -> dict[str, list[float]] | None:
+    """``age=25,40,60``, the commas of which have been taken for those of a list."""
+    bands: dict[str, list[float]] = {}
+    name = None
+    for item in given or []:
+        if "=" in item:
+            name, item = item.rsplit("=", 1)
+            bands[name] = []
+        try:
+            bands[name or ""].append(float(item))
+        except (KeyError, ValueError):
+            raise ValueError(f"--bands must be like age=25,40,60: a column and where to cut it, got {item!r}") from None
+    return bands or None
+
+
+def read_format(encoding: str | None, sep: str | None, decimal: str | None) -> TextFormat:
+    """How text files are written, as the user says."""
+    try:
+        return TextFormat(encoding, "\t" if sep in ("tab", "\\t") else sep, decimal)
+    except ValueError as error:
+        raise ValueError(f"--{error}") from None
+
+
 def as_number(option: str, text: str) -> float:
     """An option that is a number or one of some words."""
     try:
@@ -286,7 +378,11 @@ def one_sentence() -> Iterator[None]:
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = lambda message, *_: say(f"Warning: {message}", err=True)
             yield
-    except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
+    except BrokenPipeError:  # whoever reads our output has read enough, as head does
+        with suppress(OSError, ValueError):  # nothing is left for Python to write when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
+    except (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         say(f"Error: {text}", err=True)
         raise typer.Exit(2) from error

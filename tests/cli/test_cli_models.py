@@ -458,7 +458,7 @@ def bad_calls(folder):
         (["predict", model, folder / "lacks.csv", "--out", folder / "x.csv"], "lacks 'age'"),
         (["predict", model, folder / "wrong.csv", "--out", folder / "x.csv"], "'age' held numbers in training"),
         (["predict", model, folder / "header.csv", "--out", folder / "x.csv"], "has no rows"),
-        (["predict", model, new, "--out", folder / "x.xlsx"], ".xlsx"),
+        (["predict", model, new, "--out", folder / "x.ods"], ".ods"),
         (["predict", model, new, "--out", new], "another file"),
         (["predict", folder / "half.json", new, "--out", folder / "x.csv"], "half.json"),
         (["audit", new, "--target", "income", "--prediction", "guess", "--sensitive", "sex"], "'guess'"),

@@ -201,7 +201,7 @@ def test_a_single_group_or_class_is_refused(tmp_path: Path) -> None:
         ("t.csv", b"g,y\n\xff\xfe,1\n", "cannot be read as CSV in UTF-8"),
         ("t.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:-20], "cannot be read as CSV"),
         ("t.parquet", b"not parquet at all", "cannot be read as Parquet"),
-        ("t.xlsx", b"", r"must end in one of \['.csv', '.tsv', '.parquet', '.pq'\].*got '.*t.xlsx'"),
+        ("t.ods", b"", r"must end in one of \['.csv', '.tsv', '.txt', '.jsonl', .*'.xlsx'\].*got '.*t.ods'"),
         ("t.parquet.gz", b"", "must end in one of"),
     ],
 )
@@ -214,7 +214,7 @@ def test_files_that_hold_no_table_are_refused(name: str, content: bytes, message
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"existing file, got '.*nowhere.csv'"):
+    with pytest.raises(FileNotFoundError, match=r"existing file or a folder of files, got '.*nowhere.csv'"):
         read_table(tmp_path / "nowhere.csv", target="y", positive=1, sensitive="g")
 
 

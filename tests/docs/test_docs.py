@@ -100,7 +100,7 @@ def run_console(body: str) -> str:
     lines, program = [], f'"{sys.executable}" -m parityboost'
     for command in re.findall(r"^\$ (.*)$", body, re.M):
         result = subprocess.run(
-            re.sub(r"^parityboost\b", lambda _: program, command),
+            re.sub(r"(^|\| )parityboost\b", lambda found: found[1] + program, command),
             shell=True,
             capture_output=True,
             text=True,

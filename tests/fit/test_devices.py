@@ -189,7 +189,7 @@ class NoCard:
 def test_without_a_card_nothing_is_trained(monkeypatch, people):
     X, y, group = people
     monkeypatch.setitem(sys.modules, "cupy", NoCard)
-    with pytest.raises(RuntimeError, match=r"found none \(cudaErrorNoDevice: no CUDA-capable device is detected\)"):
+    with pytest.raises(OSError, match=r"found none \(cudaErrorNoDevice: no CUDA-capable device is detected\)"):
         AdaFairClassifier(device="cuda").fit(X, y, sensitive_features=group)
 
 

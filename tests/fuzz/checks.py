@@ -297,7 +297,7 @@ def explains_itself(trial, rng):
     shapes = explain.shape_functions(model)
     assert len(shapes) <= model.n_features_in_
     importances = explain.importances(model, trial.rows.X)
-    assert len(importances) == model.n_features_in_
+    assert len(importances) == model.n_features_in_ + len(explain.pair_functions(model))
 
 
 def moves_along_its_frontier(trial, rng):

@@ -33,6 +33,8 @@ DATA_REFUSED = re.compile(
     r"|group '.*' does not occur in the training data|SMOTE needs two instances of the rarer class"
     r"|smote=\"plain\" takes (numbers only|no missing values)|costs_from=\"validation\" needs a validation set"
     r"|got bytes b'|threshold=\"per_group\" is for up to \d+ groups, got \d+"
+    r"|(max_depth|interaction_cst|monotonic_cst)=.+ is for the native trees"
+    r"|monotonic_cst: column .+ holds categories|monotonic_cst has 1 entries, but X has \d+ columns"
     r"|sample_weight is zero for every row|does not hold numbers, so categorical_features must have it"
 )
 
@@ -64,6 +66,9 @@ OPTIONS = {
     "learner_weight": ["cost"],
     "class_weight": ["balanced", "balanced_groups"],
     "threshold": ["auto", "auto", "per_group", "per_group", 0.125, -5, 1e300, np.float64(0.5)],
+    "max_depth": [2, 2, np.int64(2)],
+    "interaction_cst": ["no_interactions", "pairwise", [{0}], [(0,), []]],
+    "monotonic_cst": [{0: 1}, {0: -1}, [0], {}],
     "criterion": ["error"],
     "max_bins": [2, 3, 16, np.int64(100)],
     "validation_fraction": [None, None, None, 0.01, 0.5, 0.99],
@@ -89,6 +94,9 @@ BAD_OPTIONS = {
     "class_weight": ["even", [], {"no such label": 1.0}, 3],
     "threshold": ["best", np.nan, np.inf, None, 1j, [0.5]],
     "estimator": ["tree", object(), KNeighborsClassifier(), 3],
+    "max_depth": [0, 3, 1.5, "deep", None],
+    "interaction_cst": ["all", [{"no such column"}], [{999}], [0], 3],
+    "monotonic_cst": [{"no such column": 1}, {0: 2}, {0: 0.5}, {0: "up"}, "up", 1],
     "criterion": ["entropy", None],
     "max_bins": [1, 0, 256, 2.5, None, "many"],
     "categorical_features": ["all", ["no such column"], [999], [True] * 50, 5, [None], [[0]]],

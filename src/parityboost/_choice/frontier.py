@@ -22,7 +22,7 @@ class SelectionData:
     """Rows of a known class and group, and their margin after each round.
 
     Nothing changes them, so a copy of a model shares them. A stored model shall hold no one's data: they are pickled as
-    None.
+    None, and to whatever else asks for their state (skops does) they are no rows.
     """
 
     cell: NDArray[Any]  # class * n_groups + group
@@ -39,6 +39,12 @@ class SelectionData:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"cell": np.empty(0, dtype=np.intp), "weight": np.empty(0), "n_groups": 0, "margins": None}
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
     @property
     def totals(self) -> Floats:
         """Weight per ``[group, class]``."""
@@ -53,17 +59,20 @@ class SelectionData:
         return sums.astype(np.float64).reshape(2, self.n_groups, 2).transpose(1, 0, 2)
 
 
+Points = dict[str, NDArray[Any]]  # columns of a table; plain arrays, which any format can store
+
+
 def frontier(
-    selection: SelectionData, notion: FairnessNotion, c: float, groups: list[Any], group_thresholds: Floats | None
-) -> pd.DataFrame:
+    selection: SelectionData, notion: FairnessNotion, c: float, group_thresholds: Floats | None = None
+) -> Points:
     """The points (θ, threshold) that no other beats in balanced error and violation, by balanced error.
 
     ``group_thresholds[round, group]``, if given, adds to the thresholds common to all groups those of each round
-    together with all shifts that are common to all groups.
+    together with all shifts that are common to all groups; ``threshold`` then has a column per group.
     """
     group, totals = selection.cell % selection.n_groups, selection.totals
     common = np.zeros(selection.n_groups)
-    parts = []
+    parts: list[Points] = []
     for j, margin in enumerate(selection.margins()):
         for base in [common] if group_thresholds is None else [common, group_thresholds[j]]:
             shifted = margin if base is common else margin - base[group]
@@ -72,22 +81,25 @@ def frontier(
             ber, violation = balanced_error_rate(counts), notion.violation(counts)
             preferred = found.preference()
             best = preferred[undominated(ber[preferred], violation[preferred])]
+            shift = found.thresholds[best]
             parts.append(
-                pd.DataFrame(
-                    {
-                        "theta": j + 1,
-                        "threshold": found.thresholds[best]
-                        if group_thresholds is None
-                        else [
-                            dict(zip(groups, base + shift, strict=True)) for shift in found.thresholds[best].tolist()
-                        ],
-                        "ber": ber[best],
-                        "er": error_rate(counts[best]),
-                        "violation": violation[best],
-                        "objective": notion.objective(counts[best], c),
-                    }
-                )
+                {
+                    "theta": np.full(len(best), j + 1),
+                    "threshold": shift if group_thresholds is None else base + shift[:, None],
+                    "ber": ber[best],
+                    "er": error_rate(counts[best]),
+                    "violation": violation[best],
+                    "objective": notion.objective(counts[best], c),
+                }
             )
-    points = pd.concat(parts, ignore_index=True)
-    best = undominated(points["ber"].to_numpy(), points["violation"].to_numpy())
-    return points.iloc[best].reset_index(drop=True)
+    points = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    best = undominated(points["ber"], points["violation"])
+    return {name: values[best] for name, values in points.items()}
+
+
+def as_table(points: Points, groups: list[Any]) -> pd.DataFrame:
+    """The points as a table, a threshold per group as a dictionary."""
+    thresholds: Any = points["threshold"]
+    if thresholds.ndim > 1:
+        thresholds = [dict(zip(groups, row, strict=True)) for row in thresholds]
+    return pd.DataFrame({**points, "threshold": thresholds})

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 from .._io.atomic import check_writable
+from ..datasets._formats import is_table
+from ._streams import is_standard
 
 
 def check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:
@@ -16,9 +18,12 @@ def check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None])
     ValueError
         If two of them are one file, by whatever names and links, or an output is no file.
     """
-    earlier = {name: path for name, path in inputs.items() if path is not None}
+    earlier = {name: path for name, path in inputs.items() if path is not None and not is_standard(path)}
+    standard = [option for option, path in outputs.items() if is_standard(path)]
+    if len(standard) > 1:
+        raise ValueError(f"standard output (-) can be one file only, got it for {' and '.join(standard)}")
     for option, path in outputs.items():
-        if path is None:
+        if path is None or is_standard(path):
             continue
         if path.is_dir():
             raise ValueError(f"{option} must be a file, got the folder {str(path)!r}")
@@ -39,3 +44,19 @@ def is_same_file(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:  # one of them is not there
         return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
+
+
+def check_report(path: Path | None) -> None:
+    """A report is a page or its data."""
+    if path is None or path.suffix.lower() in (".html", ".htm", ".json"):
+        return
+    advice = "; a browser prints the page as PDF" if path.suffix.lower() == ".pdf" else ""
+    raise ValueError(f"--report must end in .html or .json, got {str(path)!r}{advice}")
+
+
+def check_model_file(command: str, path: Path, instead: str) -> None:
+    """A table where a model belongs."""
+    if is_table(path) or path.is_dir():
+        raise ValueError(
+            f"{command} takes a model file first, such as train writes, got the table {str(path)!r}: {instead}"
+        )

@@ -1,9 +1,9 @@
-"""``parityboost train``, ``predict``, ``audit`` and ``explain``."""
+"""``parityboost train``, ``predict`` and ``audit``."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,25 +12,27 @@ from sklearn.model_selection import train_test_split
 
 from .._engine.threads import MAX_THREADS
 from .._io.portable import too_large
-from .._table.sources import listed
+from .._stats import rates as _rates
+from .._table.grouping import AS_GIVEN, Grouping
 from ..audit import Audit
 from ..audit import audit as audit_predictions
 from ..baselines import AdaBoostClassifier
+from ..datasets._formats import AS_FOUND, TextFormat, read_file
 from ..datasets._table import check_columns as check_named
-from ..datasets._table import distinct_values, find_classes, read_file, to_bunch
+from ..datasets._table import distinct_values, find_classes, to_bunch
 from ..estimators import AdaFairClassifier
-from ..notions import get_notion
-from ._files import check_files
+from ..metrics import group_counts
+from ..notions import FairnessNotion, get_notion
+from ._files import check_files, check_model_file, check_report
+from ._streams import as_files, is_standard, standard_output
 from ._tables import read_pieces, table_writer
-from ._text import one_line, shortened
+from ._text import shortened
 
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
 
 # The columns that `predict` adds.
 ADDED = ("prediction", "probability")
-
-LONGEST_ROW = 18  # digits of a row's number
 
 
 def train(
@@ -44,29 +46,35 @@ def train(
     drop: list[str] | None = None,
     exclude_sensitive: bool = False,
     holdout: float | None = None,
+    text_format: TextFormat = AS_FOUND,
 ) -> str:
     """Train, save the model, write the report; return what to tell the user."""
     check_files({"the data": data}, {"--model": model_path, "--report": report})
+    check_report(report)
     jobs = parameters["n_jobs"]
     if not 0 < abs(jobs) <= MAX_THREADS:
         raise ValueError(f"--jobs must be a number of threads up to {MAX_THREADS}, or -1 for one per core, got {jobs}")
+    grouping = Grouping(parameters.get("bands"), parameters.get("missing_group"))
     names: str | list[str] = sensitive[0] if len(sensitive) == 1 else sensitive
     dropped = [*(drop or []), *(sensitive if exclude_sensitive else [])]
-    file = read_file(data)
-    table = to_bunch(file, data, target=target, positive=positive, sensitive=names, drop=dropped)
+    with as_files(data=data) as files:
+        file = read_file(files["data"], text_format)
+    source = Path("standard input") if is_standard(data) else data
+    table = to_bunch(file, source, target=target, positive=positive, sensitive=names, drop=dropped, grouping=grouping)
     taken = [name for name in ADDED if name in table.data]
     if taken:
         raise ValueError(
-            f"{data} has a column {taken[0]!r}, which predict adds: rename it, or leave it out with --drop"
+            f"{source} has a column {taken[0]!r}, which predict adds: rename it, or leave it out with --drop"
         )
     X, y, s = table.data, table.target, table.sensitive
+    raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
     n_groups = len(pd.DataFrame(s).drop_duplicates())
     notion, threshold = get_notion(parameters["notion"]), parameters["threshold"]
     problem = too_large(X.shape[1], n_groups, parameters["n_estimators"], notion, threshold)
     if problem is not None:
         raise ValueError(f"the model could not be saved: {problem}; use fewer --rounds, or --drop what is not needed")
     share = (0.3 if report else 0.0) if holdout is None else holdout
-    X_new, y_new, s_new = X, y, s
+    X_new, y_new, s_new, raw_new = X, y, s, raw
     if share:
         cells = pd.DataFrame(s).astype(str).agg("\t".join, axis=1) + "\t" + y.astype(str)
         rare = cells.map(cells.value_counts()) < 2
@@ -75,40 +83,73 @@ def train(
                 f"row {int(rare.idxmax()) + 1} is the only one of its class and group, so it cannot be both in the "
                 "training and in the held-out part; use --holdout 0"
             )
-        seed = parameters.get("random_state")
-        X, X_new, y, y_new, s, s_new = train_test_split(X, y, s, test_size=share, random_state=seed, stratify=cells)
-    model = AdaFairClassifier(**parameters).fit(X, y, sensitive_features=s)
+        X, X_new, y, y_new, s, s_new, raw, raw_new = train_test_split(
+            X, y, s, raw, test_size=share, random_state=parameters.get("random_state"), stratify=cells
+        )
+    model = AdaFairClassifier(**parameters).fit(X, y, sensitive_features=raw)
     # Trained on 0 and 1, so that the class called positive is the positive one whatever the labels are.
     model.classes_ = _labels(*find_classes(file[target], positive))
-    model.save(model_path)
+    _save(model, model_path)
     lines = [f"{len(X):,} rows, {X.shape[1]} columns: θ = {model.theta_} of {model.n_estimators_} rounds."]
+    features = [name for name in sensitive if name in X]
+    if features:
+        lines.append(f"{_listed(features)} is also a feature of the model; --exclude-sensitive leaves it out.")
+    if share or report:
+        baseline = AdaBoostClassifier(model.n_estimators).fit(X, y)
+        baseline.classes_ = model.classes_
     if share:
         labels = model.classes_[y_new.to_numpy()]
-        extra = {"sensitive_features": s_new} if needs_groups(model) else {}
-        found = audit_predictions(
-            labels, model.predict(X_new, **extra), sensitive_features=s_new, positive_label=model.classes_[1]
-        )
+        predicted = model.predict(X_new, **({"sensitive_features": raw_new} if needs_groups(model) else {}))
+        found = audit_predictions(labels, predicted, sensitive_features=s_new, positive_label=model.classes_[1])
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
-    lines.append(f"Model: {model_path}")
+        lines += [*_beside(labels, predicted, baseline.predict(X_new), s_new, notion, model.classes_[1]), ""]
+    lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
     if report:
         from ..report import write_report
 
         if not share:
             lines.append("The report is on the rows that the model was trained on: it flatters the model.")
-        baseline = AdaBoostClassifier(model.n_estimators).fit(X, y)
-        baseline.classes_ = model.classes_
         labels = pd.Series(model.classes_[y_new.to_numpy()], index=y_new.index)
         write_report(
             report,
             model,
             X_new,
             labels,
-            sensitive_features=s_new,
+            sensitive_features=raw_new,
             baseline=baseline,
-            title=f"Fairness report: {data.name}",
+            title=f"Fairness report: {source.name}",
         )
         lines.append(f"Report: {report}")
     return "\n".join(lines)
+
+
+def _save(model: AdaFairClassifier, path: Path) -> None:
+    if not is_standard(path):
+        model.save(path)
+        return
+    with TemporaryDirectory() as folder:
+        model.save(Path(folder, "model.json"))
+        standard_output().write(Path(folder, "model.json").read_bytes())
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"each of {', '.join(names)}"
+
+
+def _beside(true: Any, ours: Any, plain: Any, groups: Any, notion: FairnessNotion, positive: Any) -> list[str]:
+    """The plain model beside ours, in the few numbers that matter."""
+    counts = [group_counts(true, p, sensitive_features=groups, pos_label=positive)[0] for p in (ours, plain)]
+    rows = {
+        "accuracy": [1 - _rates.error_rate(count) for count in counts],
+        "balanced accuracy": [1 - _rates.balanced_error_rate(count) for count in counts],
+    }
+    if notion.gaps:
+        rows[f"{notion.name.replace('_', ' ')} (difference)"] = [notion.violation(count) for count in counts]
+    width = max(map(len, rows))
+    lines = ["Beside a plain model, AdaBoost with as many rounds, on the same rows:"]
+    lines.append(" " * width + f"{'AdaFair':>10}{'AdaBoost':>10}")
+    lines += [name.ljust(width) + "".join(f"{float(value):>10.3f}" for value in pair) for name, pair in rows.items()]
+    return lines
 
 
 def _labels(negative: Any, positive: Any) -> Any:
@@ -123,19 +164,33 @@ def needs_groups(model: Any) -> bool:
     return source is not None and not source.columns
 
 
-def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> str:
+def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_format: TextFormat = AS_FOUND) -> str:
     """Predict a file of any size; return what to tell the user."""
     from .. import load
 
     check_files({"the model": model_path, "the data": data}, {"--out": out})
-    model = load(model_path)
+    check_model_file("predict", model_path, f"parityboost predict model.json {model_path} --out {out}")
     if len(set(sensitive)) < len(sensitive):
         raise ValueError(f"--sensitive must name different columns, got {', '.join(map(repr, sensitive))}")
-    if needs_groups(model) and not sensitive:
-        raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
+    with as_files(model=model_path, data=data) as files:
+        model = load(files["model"])
+        if needs_groups(model) and not sensitive:
+            raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
+        n_rows, n_positive = _predict(model, files["data"], out, sensitive, text_format)
+    where = "standard output" if is_standard(out) else out
+    told = f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_.tolist()[1]!r}: {where}"
+    if sensitive and not needs_groups(model):
+        told += "\n--sensitive made no difference: this model predicts without being told the group."
+    return told
+
+
+def _predict(
+    model: AdaFairClassifier, data: Path, out: Path, sensitive: list[str], text_format: TextFormat
+) -> tuple[int, int]:
+    """Write the predictions; how many rows there were, and how many of them are predicted positive."""
     n_rows = n_positive = 0
-    with table_writer(out) as write:
-        for piece, X, groups in read_pieces(data, model, sensitive):
+    with table_writer(out, text_format, data) as write:
+        for piece, X, groups in read_pieces(data, model, sensitive, text_format):
             if not len(piece):
                 continue
             extra = {"sensitive_features": groups} if needs_groups(model) else {}
@@ -151,10 +206,7 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str]) -> st
             n_positive += int(positive.sum())
         if not n_rows:
             raise ValueError(f"{data} has no rows")
-    told = f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_.tolist()[1]!r}: {out}"
-    if sensitive and not needs_groups(model):
-        told += "\n--sensitive made no difference: this model predicts without being told the group."
-    return told
+    return n_rows, n_positive
 
 
 def audit(
@@ -166,9 +218,12 @@ def audit(
     scores: str | None = None,
     weights: str | None = None,
     confidence: float = 0.95,
+    text_format: TextFormat = AS_FOUND,
+    grouping: Grouping = AS_GIVEN,
 ) -> Audit:
     """Audit the predictions in a file."""
-    table = read_file(data)
+    with as_files(data=data) as files:
+        table = read_file(files["data"], text_format)
     named = {"scores": [scores] if scores else [], "weights": [weights] if weights else []}
     check_named(table, target=[target], prediction=[prediction], sensitive=sensitive, **named)
     for role, names in {"target": [target], "prediction": [prediction], "sensitive": sensitive}.items():
@@ -177,7 +232,7 @@ def audit(
     return audit_predictions(
         table[target],
         table[prediction],
-        sensitive_features=table[sensitive],
+        sensitive_features=grouping.apply(table[sensitive]),
         scores=_numbers(table[scores], "--scores") if scores else None,
         sample_weight=_numbers(table[weights], "--weights") if weights else None,
         positive_label=positive,
@@ -211,7 +266,8 @@ def write_audit(found: Audit, path: Path, data: Path) -> None:
     from ..report import build_audit
     from ..report._render import write
 
-    write(path, build_audit(found, title=f"Fairness audit: {data.name}"))
+    name = "standard input" if is_standard(data) else data.name
+    write(path, build_audit(found, title=f"Fairness audit: {name}"))
 
 
 def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> list[str]:
@@ -235,78 +291,3 @@ def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> 
         f"above {limit:g}"
         for row in rows.to_dict("records")
     ]
-
-
-def explain(model_path: Path, row: str | None, data: Path | None, feature: str | None, top: int) -> str:
-    """The model in words and numbers: importances, one shape function, or one row's contributions."""
-    from .. import load
-    from ..explain import contributions, importances, shape_function
-
-    model = load(model_path)
-    if row is not None:
-        X = _read_row(model, row, data)
-        parts = contributions(model, X).iloc[0]
-        values = X.iloc[0]
-        order = parts.drop("constant").abs().sort_values(ascending=False).index[:top]
-        lines = [one_line(f"{name} = {values[name]}").ljust(44) + f"{parts[name]:+9.4f}" for name in order]
-        score = float(parts.sum())
-        others = parts.drop(["constant", *order])
-        if len(others):
-            lines.append(f"{len(others)} other features".ljust(44) + f"{others.sum():+9.4f}")
-        lines += ["constant".ljust(44) + f"{parts['constant']:+9.4f}"]
-        label = model.classes_[int(score > 0)]
-        lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {one_line(label)}"]
-        return "\n".join(lines)
-    if feature is not None:
-        table = shape_function(model, feature).frame()
-        table["value"] = table["value"].map(one_line)
-        return f"{one_line(feature)}: what each value adds to the score\n\n{table.to_string()}"
-    table = importances(model).rename(index=one_line)
-    lines = [
-        f"{type(model).__name__} for {model.notion!r}: θ = {model.theta_} of {model.n_estimators_} rounds, "
-        f"positive class {model.classes_.tolist()[1]!r}.",
-        "",
-        table.head(top).round(4).to_string(),
-        "",
-        "See what a feature's values add with --feature NAME, and one row with --data FILE --row NUMBER.",
-    ]
-    return "\n".join(lines)
-
-
-def _unusable(value: Any) -> str | None:
-    """What is wrong with a value from JSON, None if nothing is."""
-    if isinstance(value, (list, dict)):
-        return "a list" if isinstance(value, list) else "an object"
-    if isinstance(value, int) and value.bit_length() > 1023:
-        return f"a whole number of {value.bit_length()} bits, more than a float holds"
-    if isinstance(value, str) and not value.isascii() and value != value.encode("utf8", "replace").decode():
-        return f"{shortened(value)}, which is no Unicode"
-    return None
-
-
-def _read_row(model: Any, row: str, data: Path | None) -> pd.DataFrame:
-    names = [column.name for column in model._ensemble.binner.columns]
-    if data is None:
-        try:
-            values = json.loads(row)
-        except (ValueError, RecursionError):  # brackets within brackets without end
-            values = None
-        if not isinstance(values, dict):
-            raise ValueError(
-                f"--row must be a number together with --data, or a JSON object of values, got {shortened(row)}"
-            )
-        unknown = sorted(set(values) - set(names))
-        if unknown:
-            raise ValueError(f"the model has no column {shortened(unknown[0])}; its columns are {listed(names)}")
-        for name, value in values.items():
-            if (problem := _unusable(value)) is not None:
-                raise ValueError(f"--row: column {name!r} must be a number, text, true, false or null, got {problem}")
-        return pd.DataFrame([{name: values.get(name) for name in names}])
-    if not (row.isdecimal() and len(row) <= LONGEST_ROW and int(row) > 0):
-        raise ValueError(f"--row must be the number of a row, from 1, got {shortened(row)}")
-    start = 0
-    for _, X, _ in read_pieces(data, model):
-        if int(row) <= start + len(X):
-            return X.iloc[[int(row) - 1 - start]]
-        start += len(X)
-    raise ValueError(f"{data} has {start} rows, no row {row}")

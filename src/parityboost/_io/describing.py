@@ -127,12 +127,18 @@ def _encode_parameter(name: str, value: Any) -> Any:
         pairs = ((key, tuple(item) if isinstance(item, (list, np.ndarray)) else item) for key, item in value.items())
         return {"pairs": [[encode_value(key, where), encode_value(item, where)] for key, item in pairs]}
     if isinstance(value, (list, tuple, np.ndarray, pd.Index, pd.Series)):
-        items = value if isinstance(value, (list, tuple)) else value.tolist()
-        # A list of sets of columns (interaction_cst) becomes one of tuples, which mean the same.
         return [
-            encode_value(tuple(item) if isinstance(item, (list, set, frozenset)) else item, where) for item in items
+            encode_value(_as_tuple(item), where)
+            for item in (value if isinstance(value, (list, tuple)) else value.tolist())
         ]
     return encode_value(value, where)
+
+
+def _as_tuple(item: Any) -> Any:
+    """A set of columns, as ``interaction_cst`` has them, as a tuple, which means the same there."""
+    if isinstance(item, (set, frozenset)):
+        return tuple(sorted(item, key=str))  # a file does not depend on the order of a set
+    return tuple(item) if isinstance(item, list) else item
 
 
 def _is_known(notion: FairnessNotion) -> bool:

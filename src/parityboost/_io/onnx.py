@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
 from .._engine.codes import MISSING
+from .._extras import install
 from .._model.pairs import Pair
 from .._table.binning import Column, NumericColumn
 from .._table.sources import NumberSource, Source, raise_infinite, read_sources
@@ -29,7 +30,7 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'parityboost[onnx]'") from error
+        raise ImportError(f"to_onnx needs onnx: {install('onnx')}") from error
     newest = onnx.defs.onnx_opset_version()
     if not OLDEST_OPSET <= opset <= newest:
         raise ValueError(f"opset must be from {OLDEST_OPSET} to {newest}, what the installed onnx knows, got {opset!r}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
-from .._choice.frontier import SelectionData, frontier
+from .._choice.frontier import Points, SelectionData, as_table, frontier
 from .._table.inputs import take_rows
 from .grid import on_fine_grid
 from .groups import GroupSource
@@ -36,7 +36,7 @@ class ControlMixin:
     _group_thresholds: Floats | None
     _fitted: Settings  # what the model was fitted with, whatever its parameters are now
     _selection: SelectionData | None
-    _frontier: pd.DataFrame | None
+    _frontier: Points | None
 
     def set_theta(self, theta: float) -> Self:
         """Use the first ``theta`` weak learners, without refitting. The threshold stays as it is.
@@ -182,21 +182,20 @@ class ControlMixin:
             raise ValueError(f"max_violation must be a number of at least 0, got {max_violation!r}")
         if X is not None or y is not None:
             found = self._frontier_of(self._read_selection(X, y, sensitive_features, sample_weight))
-            return _up_to(found, max_violation)
+            return _up_to(as_table(found, self.groups_.tolist()), max_violation)
         if sensitive_features is not None or sample_weight is not None:
             raise ValueError("frontier was given groups or weights without data: pass X and y as well, or nothing")
         if self._frontier is None:
-            if self._selection is None:
+            if not self._selection:  # none, or no rows
                 raise ValueError(
                     f"this {type(self).__name__} holds no validation data: it was unpickled, loaded, or chooses no θ; "
                     "pass X, y and sensitive_features to frontier"
                 )
             self._frontier = self._frontier_of(self._selection)
-        return _up_to(self._frontier, max_violation).copy(deep=True)
+        return _up_to(as_table(self._frontier, self.groups_.tolist()), max_violation)
 
-    def _frontier_of(self, selection: SelectionData) -> pd.DataFrame:
-        settings = self._fitted
-        return frontier(selection, settings.notion, settings.c, self.groups_.tolist(), self._group_thresholds)
+    def _frontier_of(self, selection: SelectionData) -> Points:
+        return frontier(selection, self._fitted.notion, self._fitted.c, self._group_thresholds)
 
     def _read_selection(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> SelectionData:
         if X is None or y is None:

@@ -146,7 +146,7 @@ def _read_axis(column: Column, cell_of: NDArray[np.uint8]) -> tuple[PairAxis, li
             groups.setdefault(cell, []).append(category)
         other = int(cell_of[column.other])
         if other != missing:
-            groups.setdefault(other, [])
+            groups[other] = groups.pop(other, [])  # they come last
         cells_there = [*groups, missing]
         axis = PairAxis(column.name, "categorical", (), tuple(map(tuple, groups.values())), cells_there.index(other))
         return axis, cells_there

@@ -89,7 +89,11 @@ class TreeEnsemble:
         return self._last[1:]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_last": None, "_pure": None}
+        """What is kept of it; pairs know their features, and some formats have no keys but text."""
+        return {**vars(self), "support": list(self.support.values()), "_last": None, "_pure": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "support": {pair.features: pair for pair in state["support"]}})
 
     def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
         """Σ_{j≤θ} α_j h_j(x)."""

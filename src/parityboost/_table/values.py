@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,3 +16,12 @@ def plain(value: Any) -> Any:
 def sort_key(value: Any) -> tuple[str, Any]:
     """Numbers before all else, then type by type, each in its own order: whatever order the values come in."""
     return ("", value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else (type(value).__name__, value)
+
+
+def same_number(wanted: Any) -> Callable[[Any], bool]:
+    """Whether a value is the number that ``wanted`` is or is written as; truth values are no numbers."""
+    try:
+        number = float(wanted)
+    except (TypeError, ValueError, OverflowError):
+        return lambda value: False
+    return lambda value: isinstance(value, (int, float, np.number)) and type(value) is not bool and value == number

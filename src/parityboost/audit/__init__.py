@@ -19,6 +19,7 @@ from .._arrays import Floats
 from .._io.json_values import to_plain
 from .._table.frames import to_pandas
 from .._table.inputs import sensitive_frame
+from .._table.values import same_number
 from .._table.weights import read_fit_weights
 from . import _text
 from ._tables import Data, calibration_tables, count, group_table, measure_table, overall_table
@@ -325,8 +326,12 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 def _positive(labels: list[Any], positive_label: Any) -> Any:
     if positive_label is not None:
-        # As text too, for it may come from a command line.
-        for same in (lambda label: label == positive_label, lambda label: str(label) == str(positive_label)):
+        # As text or a number too, for it may come from a command line.
+        for same in (
+            lambda label: label == positive_label,
+            lambda label: str(label) == str(positive_label),
+            same_number(positive_label),
+        ):
             found = [label for label in labels if same(label)]
             if found:
                 return found[0]

@@ -189,7 +189,8 @@ def measure_table(groups: Groups, confidence: float, normals: Floats, min_group_
             widest = int(np.nanargmax([_rates.spread(part.value) for part in parts]))
             row["rate"] = names[widest]
             value, n = parts[widest]
-            for end, g in (("lowest", int(np.nanargmin(value))), ("highest", int(np.nanargmax(value)))):
+            last = len(value) - 1  # of groups that are all equal, the first and the last: two different ones
+            for end, g in (("lowest", int(np.nanargmin(value))), ("highest", last - int(np.nanargmax(value[::-1])))):
                 row |= {end: groups.names[g], f"{end}_rate": value[g], f"{end}_n": n[g]}
         row["note"] = _measure_note(groups, names, min_group_size, bool(np.isnan(interval.value)))
         rows.append(row)

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._arrays import Floats
 from .._engine.codes import MAX_BINS, MISSING
 from .._engine.threads import Team
+from .._extras import install
 from .._table.binning import Binner
 from .._table.sources import find_categorical, read_sources
 from ..notions import get_notion
@@ -79,7 +80,7 @@ def _import_fairlearn() -> None:
     try:
         import fairlearn  # noqa: F401
     except ImportError as error:
-        raise ImportError('this method is fairlearn\'s: pip install "parityboost[baselines]"') from error
+        raise ImportError(f"this method is fairlearn's: {install('baselines')}") from error
 
 
 class ExponentiatedGradientClassifier(_OnGradientBoosting):

@@ -12,6 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._extras import install
 from ._convex_concave import Covariances, Solution, convex_concave
 from ._linear import Examples, LinearBaseline
 from ._logistic import Logistic
@@ -186,9 +187,7 @@ class ZafarClassifier(LinearBaseline):
         try:
             cp, dccp = import_module("cvxpy"), import_module("dccp").dccp
         except ImportError as error:
-            raise ImportError(
-                f'solver="dccp" needs cvxpy and dccp ({error}): pip install "parityboost[baselines]"'
-            ) from error
+            raise ImportError(f'solver="dccp" needs cvxpy and dccp ({error}): {install("baselines")}') from error
 
         covariances = Covariances(rows)
         w = cp.Variable(rows.X.shape[1])

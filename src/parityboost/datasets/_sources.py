@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .._extras import install
 from ._download import download as fetch
 from ._files import PACKINGS, CorruptFileError, find, read, search_folders, user_cache
 from ._spec import Dataset, File
@@ -55,7 +56,7 @@ def _download(
     try:
         return dict(fetch(dataset, user_cache()))
     except ImportError as error:
-        reason = 'downloading needs pooch: pip install "parityboost[datasets]"'
+        reason = f"downloading needs pooch: {install('datasets')}"
         raise ImportError(_how_to_get(dataset, missing, folders, reason)) from error
     except OSError as error:
         raise FileNotFoundError(_how_to_get(dataset, missing, folders, f"the download failed: {error}")) from error

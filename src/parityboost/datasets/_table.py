@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch
 
+from .._table.grouping import AS_GIVEN, Grouping
+from .._table.values import same_number
 from ._bunch import make_bunch
-from ._files import DAMAGED
+from ._formats import TextFormat, read_file
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
-PARQUET = (".parquet", ".pq")
-_PACKINGS = ("", ".gz", ".xz", ".bz2", ".zip")
 _PLAIN = (str, bool, int, float, np.bool_, np.number)  # what an object column may hold
 _BITS = 63  # of a whole number
 _SHOWN = 20  # values or columns that an error message lists
@@ -31,8 +31,13 @@ def read_table(
     sensitive: str | Sequence[str],
     protected: Any = None,
     drop: str | Iterable[str] | None = None,
+    bands: Mapping[Any, Sequence[float]] | None = None,
+    missing_group: str | None = None,
+    encoding: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
 ) -> Bunch:
-    """Read a CSV, TSV or Parquet file with a binary target and one or more sensitive attributes.
+    """Read a file or folder with a table that has a binary target and one or more sensitive attributes.
 
     Text and boolean columns become categories, numbers stay numbers. Missing attributes stay missing; a missing target
     or sensitive attribute is an error.
@@ -40,8 +45,9 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.pq`` file; text may be packed (``.csv.gz``, also ``.xz``, ``.bz2``,
-        ``.zip``). CSV with semicolons instead of commas is recognised. Parquet needs pyarrow.
+        A ``.csv``, ``.tsv``, ``.txt``, ``.jsonl``, ``.parquet`` or ``.xlsx`` file (of this the first sheet), or a
+        folder of files of one of these kinds. Text may be packed (``.csv.gz``, also ``.xz``, ``.bz2``, ``.zip``).
+        Parquet needs pyarrow, Excel openpyxl. A column without a name that counts the rows is left out, with a warning.
     target : str
         The column to predict; it must have exactly two values.
     positive : object
@@ -53,6 +59,16 @@ def read_table(
     drop : str or list of str, default=None
         Columns that are no attributes, such as identifiers. A sensitive column may be among them: it is then in
         `sensitive` but not in `data`.
+    bands : dict, default=None
+        From the name of a sensitive column of numbers to where it is cut into groups: ``{"age": [25, 40, 60]}``.
+    missing_group : str, default=None
+        Name of the group of rows whose sensitive value is missing. With None, a missing value is an error.
+    encoding : str, default=None
+        Of text files, such as ``"latin-1"``. None is UTF-8.
+    sep : str, default=None
+        What separates the fields of text files. None: a comma, semicolon, tab or vertical bar, as the header has it.
+    decimal : {".", ","}, default=None
+        The decimal sign of text files. None is the point, with an error if a column looks like decimal commas.
 
     Returns
     -------
@@ -74,8 +90,9 @@ def read_table(
     [1, 0, 1]
     """
     path = Path(path)
-    roles: dict[str, Any] = {"target": target, "positive": positive, "sensitive": sensitive}
-    return to_bunch(read_file(path), path, **roles, protected=protected, drop=drop)
+    roles: dict[str, Any] = {"target": target, "positive": positive, "sensitive": sensitive, "protected": protected}
+    table = read_file(path, TextFormat(encoding, sep, decimal))
+    return to_bunch(table, path, **roles, drop=drop, grouping=Grouping(bands, missing_group))
 
 
 def to_bunch(
@@ -87,6 +104,7 @@ def to_bunch(
     sensitive: str | Sequence[str],
     protected: Any = None,
     drop: str | Iterable[str] | None = None,
+    grouping: Grouping = AS_GIVEN,
 ) -> Bunch:
     """What :func:`read_table` returns, from the table in a file."""
     if table.empty:
@@ -101,13 +119,22 @@ def to_bunch(
         if target in names:
             raise ValueError(f"{target!r} is the target and cannot be in {role} too, got {role}={names!r}")
 
-    data = table.drop(columns=[target, *dropped])
+    counting = [name for name in _row_numbers(table) if name not in (target, *groups, *dropped)]
+    if counting:
+        warn(
+            f"{path} has a column without a name, {counting[0]!r}, that counts the rows, as pandas writes its index: "
+            "it is left out",
+            UserWarning,
+            stacklevel=3,
+        )
+    data = table.drop(columns=[target, *dropped, *counting])
     if data.shape[1] == 0:
         raise ValueError(f"{path} has no attributes left besides the target {target!r} and the dropped {dropped!r}")
     for column in data.columns:
         data[column] = _to_attribute(data[column])
     negative, positive = find_classes(table[target], positive)
-    sensitive_table = pd.DataFrame({name: _to_groups(table[name]) for name in groups})
+    sensitive_table = grouping.apply(table[groups])
+    sensitive_table = pd.DataFrame({name: _to_groups(sensitive_table[name]) for name in groups})
     return make_bunch(
         name=path.name.split(".")[0],
         data=data,
@@ -119,76 +146,6 @@ def to_bunch(
         licence=None,
         source=str(path),
     )
-
-
-def read_file(path: Path) -> pd.DataFrame:
-    """A whole file as it is."""
-    kind = _kind(path)
-    if kind in PARQUET:
-        return _read_parquet(path)
-    with naming(path):
-        # In one piece, or else pandas guesses the type of each piece on its own.
-        table = pd.read_csv(path, sep=text_format(path), skipinitialspace=True, low_memory=False)
-    check_fields(path, table)
-    return table
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """What goes wrong in reading a text file says which file it was."""
-    try:
-        yield
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{path} is empty") from None
-    except (pd.errors.ParserError, UnicodeDecodeError, *DAMAGED) as error:
-        kind = _kind(path)[1:].upper()
-        raise ValueError(f"{path} cannot be read as {kind} in UTF-8: {str(error).strip()}") from error
-
-
-def check_fields(path: Path, table: pd.DataFrame) -> None:
-    """Rows with more fields than the header: pandas would take those in excess for row names."""
-    if len(table) and not isinstance(table.index, pd.RangeIndex):
-        raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header")
-
-
-def text_format(path: Path) -> str:
-    """What separates the fields of a text file; a CSV file that exists may turn out to have semicolons."""
-    separator = separator_by_name(path)
-    if separator == "," and path.is_file():
-        header = pd.read_csv(path, sep=separator, nrows=0).columns
-        if len(header) == 1 and ";" in header[0]:
-            return ";"
-    return separator
-
-
-def separator_by_name(path: Path) -> str:
-    """What separates the fields of a text file that is to be written."""
-    return _SEPARATORS[_kind(path, exists=False)]
-
-
-def _kind(path: Path, exists: bool = True) -> str:
-    """How the file is written, by its name."""
-    kinds = {kind + packing: kind for kind in _SEPARATORS for packing in _PACKINGS} | {kind: kind for kind in PARQUET}
-    kind = next((kind for suffix, kind in kinds.items() if path.name.lower().endswith(suffix)), None)
-    if kind is None:
-        raise ValueError(
-            f"path must end in one of {[*_SEPARATORS, *PARQUET]}, text files optionally packed as "
-            f"{[packing for packing in _PACKINGS if packing]}, got {str(path)!r}"
-        )
-    if exists and not path.is_file():
-        raise FileNotFoundError(f"path must be an existing file, got {str(path)!r}")
-    return kind
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
-    try:
-        return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
 
 def check_columns(table: pd.DataFrame, **roles: list[str]) -> None:
@@ -218,6 +175,12 @@ def _to_attribute(column: pd.Series[Any]) -> pd.Series[Any]:
         f"column {column.name!r} has the type {odd or column.dtype}, which is neither a number, text, boolean nor a "
         "category; convert it, or name it in drop"
     )
+
+
+def _row_numbers(table: pd.DataFrame) -> list[str]:
+    """The columns that have no name in the file, and a whole number of its own in every row."""
+    unnamed = [name for name in table.columns if re.fullmatch(r"Unnamed: \d+", str(name))]
+    return [name for name in unnamed if pd.api.types.is_integer_dtype(table[name].dtype) and table[name].is_unique]
 
 
 def find_classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
@@ -293,8 +256,8 @@ def distinct_values(role: str, column: pd.Series[Any]) -> list[Any]:
 
 
 def _match(values: list[Any], wanted: Any) -> int | None:
-    """The position of `wanted`, equal as it is or else, so that "1" finds 1, as text."""
-    for same in (lambda value: value == wanted, lambda value: str(value) == str(wanted)):
+    """The position of `wanted`, equal as it is or else as text, so that "1" finds 1, or as a number: 1.0 as well."""
+    for same in (lambda value: value == wanted, lambda value: str(value) == str(wanted), same_number(wanted)):
         for i, value in enumerate(values):
             if same(value):
                 return i

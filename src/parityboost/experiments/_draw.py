@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._extras import install
 from ..plot._style import METHODS, apart
 from ._paper_values import GAINS_OF_C, MARKS, SETTLED, STRETCHES, THETA
 from ._plan import Figure
@@ -62,7 +63,7 @@ def render(figure: Figure, dataset: str, table: pd.DataFrame, setting: str = "")
     try:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("the figures need matplotlib: pip install 'parityboost[plot]'") from error
+        raise ModuleNotFoundError(f"the figures need matplotlib: {install('plot')}") from error
 
     files = {}
     with mpl.rc_context(STYLE):

@@ -6,6 +6,7 @@ Ito, which people with any colour vision can tell apart; what a line or bar stan
 
 from ._groups import group_bars
 from ._models import gap_decomposition, importances, shape_function, waterfall
+from ._pairs import pair
 from ._training import costs, frontier, history, tradeoff_c, tradeoff_theta
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "group_bars",
     "history",
     "importances",
+    "pair",
     "shape_function",
     "tradeoff_c",
     "tradeoff_theta",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._extras import install
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -36,7 +38,7 @@ def axes(ax: Axes | None, height: float = 4.2, width: float = 7.0) -> Axes:
         try:
             import matplotlib.pyplot as plt
         except ImportError as error:
-            raise ImportError("parityboost.plot needs matplotlib: pip install 'parityboost[plot]'") from error
+            raise ImportError(f"parityboost.plot needs matplotlib: {install('plot')}") from error
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

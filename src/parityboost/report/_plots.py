@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _plot_parts as draw
 from . import _tables
+from ._pairs import figure as pair
 from ._plot_parts import BASELINE, DASHES, INK, MAX_BARS, MUTED, ROW, SERIES, Figure
 from ._plot_shapes import shape
 from ._tables import Row, Table
@@ -127,8 +128,9 @@ def importances(report: Row) -> Figure:
     layout["xaxis"] |= draw.axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
     trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], SERIES[0])
     most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
+    kinds = "features and pairs" if report["model"]["pairs"] else "features"
     caption = (
-        f"Importance of {most}{len(used)} features that the model uses, of {len(report['model']['importances'])}: "
+        f"Importance of {most}{len(used)} {kinds} that the model uses, of {len(report['model']['importances'])}: "
         f"{what}. {shown[0]['feature']} matters most."
         if shown
         else "The model uses no feature."
@@ -296,6 +298,7 @@ def figures(report: Row) -> dict[str, list[Any]]:
         "reliability": [reliability(report, a, i) for i, a in enumerate(attributes)] if audit["reliability"] else [],
         "importances": [importances(report)] if model and model["importances"] else [],
         "shapes": [shape(found, i) for i, found in enumerate(model["shapes"])] if model and model["shapes"] else [],
+        "pairs": [pair(found, i) for i, found in enumerate(model["pairs"])] if model and model["pairs"] else [],
         "history": [history(report)] if report["rounds"] else [],
         "comparison": [comparison(report, a, i) for i, a in enumerate(attributes)] if compared else [],
         "gaps": [gaps(found, i) for i, found in enumerate(report["gaps"])],

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import install
 from .._io.atomic import write_atomically
 from .._stats import rates
-from . import _plots, _tables, _words
+from . import _pairs, _plots, _tables, _words
 from ._measures import FAIRNESS, PERFORMANCE
 from ._summary import build
 from ._tables import Row
@@ -68,7 +69,7 @@ def to_html(report: dict[str, Any]) -> str:
         from markupsafe import Markup
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise ImportError("an HTML report needs plotly and jinja2: pip install 'parityboost[report]'") from error
+        raise ImportError(f"an HTML report needs plotly and jinja2: {install('report')}") from error
     figures = _plots.figures(report)
     charts = {figure.name: figure.spec for part in figures.values() for figure in part if figure}
     # Names and categories are the user's: everything is escaped but what this package and plotly wrote themselves.
@@ -82,6 +83,7 @@ def to_html(report: dict[str, Any]) -> str:
         tables=_all_tables(report),
         figures=figures,
         live=_live(report),
+        pairs=_pairs.sentence(report["model"]) if figures["pairs"] else "",
         notes=[f"{row['group']}: {row['note']}" for row in report["audit"]["groups"] if row["note"]],
         data=Markup(_script_json({"charts": charts, "rounds": report["rounds"]})),
         style=Markup(_resource("_style.css")),

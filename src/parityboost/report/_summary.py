@@ -23,7 +23,7 @@ from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..baselines import AdaBoostClassifier
 from ..estimators import AdaFairClassifier
-from . import _measures, _words
+from . import _measures, _pairs, _words
 
 MAX_SHAPES = 24  # features whose step functions are drawn
 
@@ -238,6 +238,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
         "importances": None,
         "shapes": None,
         "n_used": None,
+        "pairs": None,
         "no_shapes": _no_tables(model),
     }
     if found["no_shapes"] is not None:
@@ -248,11 +249,14 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
             found["importances"] = [{"feature": name, "alpha_share": share} for name, share in ordered]
         return found
     importances = explain.importances(model, X, sample_weight=weights)
-    found["importances"] = importances.reset_index().to_dict("records")
+    table = importances.reset_index().astype({"alpha_share": object})
+    table.loc[importances["alpha_share"].isna().to_numpy(), "alpha_share"] = None  # a pair has none of its own
+    found["importances"] = table.to_dict("records")
     functions = explain.shape_functions(model)
     used = [name for name in importances.index if name in functions and not functions[name].is_flat]
     found["n_used"] = len(used)
     found["shapes"] = [_shape(functions[name], feature_source(model, name, X)) for name in used[:MAX_SHAPES]]
+    found |= _pairs.describe(model, X, weights)
     return found
 
 

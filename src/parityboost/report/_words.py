@@ -199,7 +199,7 @@ def _columns(report: Row) -> list[str]:
 def _sensitive_features(report: Row) -> list[str]:
     """The sensitive columns that are features of the model, by their names."""
     importances = (report["model"] or {"importances": None})["importances"] or []
-    used = {row["feature"] for row in importances if row["alpha_share"] > 0}
+    used = {row["feature"] for row in importances if (row["alpha_share"] or 0) > 0}
     return [name for name in _columns(report) if name in used]
 
 

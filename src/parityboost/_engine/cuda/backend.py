@@ -231,7 +231,7 @@ class Cuda:
     def sum_masses(self, codes: Any, mass: Any, n_negative: int, blocks: Any, n_groups: int) -> Array:
         rows, gains, n_rows = lists = self.lists(codes.shape[1], len(blocks))
         self._over_blocks("list_masses", len(blocks), (*weighted(mass), blocks, rows, gains, n_rows))
-        return np.ascontiguousarray(self._read(self.histograms(codes, lists, blocks, n_groups)).transpose(1, 0, 2))
+        return self._read(self.histograms(codes, lists, blocks, n_groups)).transpose(1, 0, 2).copy()
 
     def count_margins(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -13,6 +14,8 @@ Array = NDArray[Any]
 
 INSTALL = 'pip install "parityboost[cuda12]", or "parityboost[cuda13]" where the driver has CUDA 13'
 GIGABYTE = 1e9
+# Copies of more bytes are shared by so many threads.
+LARGE, COPYING_THREADS = 1 << 26, 8
 
 
 class Card:
@@ -22,7 +25,7 @@ class Card:
     ------
     ImportError
         If CuPy is not installed.
-    RuntimeError
+    OSError
         If CuPy finds no card that it can use.
     """
 
@@ -92,7 +95,21 @@ class Card:
         return copy
 
     def to_host(self, array: Any) -> Array:
-        return array.get() if isinstance(array, self.cupy.ndarray) else array  # type: ignore[no-any-return]
+        """A copy for the processor. Most of the time that a large one takes is to find room: threads share that."""
+        if not isinstance(array, self.cupy.ndarray):
+            return array  # type: ignore[no-any-return]
+        if array.ndim < 2 or array.nbytes < LARGE:
+            return array.get()  # type: ignore[no-any-return]
+        self.cupy.cuda.Device(self.device).synchronize()
+        host = np.empty(array.shape, array.dtype)
+
+        def copy(k: int) -> None:
+            with self.cupy.cuda.Device(self.device), self.cupy.cuda.Stream(non_blocking=True):
+                array[k].get(out=host[k])
+
+        with ThreadPoolExecutor(COPYING_THREADS) as pool:
+            list(pool.map(copy, range(len(array))))
+        return host
 
 
 def load_cupy() -> Any:
@@ -104,12 +121,12 @@ def load_cupy() -> Any:
     try:
         n_devices = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:  # CuPy's own class of errors is not there if its libraries cannot be loaded
-        raise RuntimeError(
+        raise OSError(
             f'device="cuda" needs an NVIDIA graphics card and its driver, and CuPy found none ({_first_line(error)}): '
             'use device="cpu"'
         ) from None
     if n_devices == 0:
-        raise RuntimeError('device="cuda" needs an NVIDIA graphics card, and CuPy found none: use device="cpu"')
+        raise OSError('device="cuda" needs an NVIDIA graphics card, and CuPy found none: use device="cpu"')
     return cupy
 
 
@@ -122,7 +139,7 @@ def compile_module(name: str, device: int) -> Any:
     try:
         module.compile()
     except Exception as error:
-        raise RuntimeError(
+        raise OSError(
             f'device="cuda" could not compile its kernels ({_first_line(error)}): {INSTALL}; or use device="cpu"'
         ) from None
     return module

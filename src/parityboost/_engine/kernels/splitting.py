@@ -63,9 +63,9 @@ def is_in_order(
     """Whether a split is allowed where the score may only rise (``order`` 1) or only fall (-1) with a feature.
 
     The share of positives must not fall from the left leaf to the right one (or not rise), and in both it has to be
-    between ``limits[0]`` and ``limits[1]``: so the leaves below a split stay on the side of it where they belong. These
-    are the rules of scikit-learn's trees. A leaf of less weight than ``limits[2]`` votes -1 whatever its share is;
-    where the share has to mean +1, the vote has to be +1 as well.
+    between ``limits[0]`` and ``limits[1]``: so the leaves below a split stay on the side of it where they belong. A
+    leaf of less weight than ``limits[2]`` votes -1 whatever its share is; where the share has to mean +1, the vote has
+    to be +1 as well.
     """
     left_negative, left_positive = negative * negative_unit, positive * positive_unit
     right_negative = (all_negative - negative) * negative_unit

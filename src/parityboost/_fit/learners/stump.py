@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._arrays import Codes, Floats, Integers, to_host
+from ..._arrays import Codes, Floats, Integers
 from ..._engine.codes import N_CODES
 from ..._engine.kernels import splitting
 from ..._engine.threads import Team
@@ -206,6 +206,11 @@ class NativeLearner:
     def distribution(self) -> Floats:
         return self._weights.distribution()
 
+    def _selection_codes_on_host(self) -> Codes:
+        """What goes through the margins later holds nothing on the device."""
+        codes: Codes = self.selection.team.backend.to_host(self._selection_codes)
+        return codes
+
 
 class StumpLearner(NativeLearner):
     """The native stump on the rows of a sample, whose weights it keeps.
@@ -246,7 +251,7 @@ class StumpLearner(NativeLearner):
         return StumpEnsemble(self._search.bundles.binner, models, alphas)
 
     def selection_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
-        return staged_margins(self._search.bundles, to_host(self._selection_codes), ensemble)
+        return staged_margins(self._search.bundles, self._selection_codes_on_host(), ensemble)
 
 
 def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alpha: float, confidence: bool) -> float:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._arrays import Floats, Integers, to_host
+from ..._arrays import Floats, Integers
 from ..._engine.codes import N_CODES
 from ..._engine.kernels import splitting
 from ..._engine.kernels.splitting import LEFT, RIGHT
@@ -241,8 +241,8 @@ class TreeLearner(NativeLearner):
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeEnsemble:
         bundles, masses = self._search.bundles, self.train.masses
         ensemble = TreeEnsemble(bundles.binner, models, alphas)
-        ensemble.count_cells(to_host(self._train_codes), bundles.bundle_of, bundles.code_of, masses.values, masses.unit)
+        ensemble.count_cells(self.train.team.backend.to_host(self._train_codes), bundles.bundle_of, bundles.code_of, masses.values, masses.unit)
         return ensemble
 
     def selection_margins(self, ensemble: TreeEnsemble) -> Callable[[], Iterator[Floats]]:
-        return staged_margins(self._search.bundles, to_host(self._selection_codes), ensemble)
+        return staged_margins(self._search.bundles, self._selection_codes_on_host(), ensemble)

@@ -1,0 +1,35 @@
+"""What a file of skops may hold if a model of this package is in it."""
+
+# skops loads nothing but what it is told to trust. These classes hold numbers and names, and do nothing when they are
+# made. A model with ``estimator=`` holds scikit-learn's classes besides.
+SKOPS_TYPES = [
+    "parityboost._choice.frontier.SelectionData",
+    "parityboost._choice.settings.Settings",
+    "parityboost._model.ensemble.EstimatorEnsemble",
+    "parityboost._model.ensemble.StumpEnsemble",
+    "parityboost._model.groups.GroupSource",
+    "parityboost._model.pairs.Pair",
+    "parityboost._model.tree_ensemble.TreeEnsemble",
+    "parityboost._model.trees.Split",
+    "parityboost._model.trees.Stump",
+    "parityboost._model.trees.Tree",
+    "parityboost._table.binning.Binner",
+    "parityboost._table.binning.CategoricalColumn",
+    "parityboost._table.binning.NumericColumn",
+    "parityboost._table.grouping.Grouping",
+    "parityboost.baselines._design.CategoryColumns",
+    "parityboost.baselines._design.Design",
+    "parityboost.baselines._design.NumberColumns",
+    "parityboost.baselines.adaboost.AdaBoostClassifier",
+    "parityboost.baselines.fae.FAEClassifier",
+    "parityboost.baselines.krasanakis.KrasanakisClassifier",
+    "parityboost.baselines.sdb.AdaBoostSDBClassifier",
+    "parityboost.baselines.smoteboost.SMOTEBoostClassifier",
+    "parityboost.baselines.zafar.ZafarClassifier",
+    "parityboost.estimators.AdaFairClassifier",
+    "parityboost.notions.DisparateMistreatment",
+    "parityboost.notions.EqualOpportunity",
+    "parityboost.notions.NoNotion",
+    "parityboost.notions.PredictiveEquality",
+    "parityboost.notions.StatisticalParity",
+]

@@ -1,0 +1,260 @@
+"""Tables in files of many kinds: how they are told apart and read, and what is wrong with them."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas.io.common import get_handle  # type: ignore[import-not-found]
+
+from ._files import DAMAGED
+
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}  # of text files; None: whatever is in the header
+CANDIDATES = (",", ";", "\t", "|")
+PARQUET = (".parquet", ".pq")
+JSON_LINES = (".jsonl", ".ndjson")
+EXCEL = (".xlsx",)
+PACKINGS = ("", ".gz", ".xz", ".bz2", ".zip")
+PACKABLE = (*SEPARATORS, *JSON_LINES)
+KINDS = {kind + packing: kind for kind in PACKABLE for packing in PACKINGS} | {k: k for k in (*PARQUET, *EXCEL)}
+
+# A number with decimal comma, or with dots between the thousands; and whole numbers, which may stand among them.
+OTHER_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(\.\d{3})+(,\d+)?)")
+WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How text files are written; None where the file has to tell."""
+
+    encoding: str | None = None
+    sep: str | None = None
+    decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            codecs.lookup(self.encoding or "utf-8")
+        except LookupError:
+            raise ValueError(f"encoding must be one of Python's, such as latin-1, got {self.encoding!r}") from None
+        if self.sep is not None and len(self.sep) != 1:
+            raise ValueError(f"sep must be one character, such as ';', got {self.sep!r}")
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}")
+        if self.sep is not None and self.sep == self.decimal:
+            raise ValueError(f"sep and decimal must differ, got {self.sep!r} for both")
+
+    def options(self, path: Path) -> dict[str, Any]:
+        """What ``pandas.read_csv`` has to be told about a file."""
+        return {
+            "sep": self.separator(path),
+            "encoding": self.encoding or "utf-8",
+            "decimal": self.decimal or ".",
+            "skipinitialspace": True,
+        }
+
+    def separator(self, path: Path) -> str:
+        """What separates the fields of a file, by its name and, if it exists, by its header."""
+        if self.sep is not None:
+            return self.sep
+        by_name = SEPARATORS[kind_of(path)]
+        if by_name == "\t" or not path.is_file():
+            return by_name or ","
+        n_fields = {}
+        for sep in CANDIDATES:
+            header = pd.read_csv(path, sep=sep, nrows=0, encoding=self.encoding or "utf-8", index_col=False)
+            n_fields[sep] = header.shape[1]
+        if by_name is not None and n_fields[by_name] > 1:
+            return by_name
+        return max(n_fields, key=lambda sep: n_fields[sep])  # the first of those that are equal
+
+
+AS_FOUND = TextFormat()
+
+
+def read_file(path: Path, text_format: TextFormat = AS_FOUND) -> pd.DataFrame:
+    """A whole file, or all files of a folder, as they are."""
+    if path.is_dir():
+        return _read_folder(path, text_format)
+    kind = existing_kind(path)
+    if kind in PARQUET:
+        return _read_parquet(path)
+    if kind in EXCEL:
+        return _read_excel(path)
+    with naming(path, text_format):
+        if kind in JSON_LINES:
+            (table,) = read_json_lines(path, text_format)
+        else:  # in one piece, or else pandas guesses the type of each piece on its own
+            table = pd.read_csv(path, **text_format.options(path), low_memory=False)
+            check_fields(path, table)
+    if kind in SEPARATORS:
+        check_numbers(path, table, text_format)
+    return table
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files of a table: one, or those of a folder in the order of their names."""
+    if not path.is_dir():
+        existing_kind(path)
+        return [path]
+    known = tuple(KINDS)
+    found = [file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
+    tables = sorted(file for file in found if file.name.lower().endswith(known))
+    if not tables:
+        raise ValueError(f"the folder {str(path)!r} has no table: files must end in one of {_endings()}")
+    kinds = {kind_of(file) for file in tables}
+    if len(kinds) > 1:
+        raise ValueError(f"the folder {str(path)!r} has tables of several kinds, {', '.join(sorted(kinds))}: use one")
+    return tables
+
+
+def _read_folder(path: Path, text_format: TextFormat) -> pd.DataFrame:
+    files = files_of(path)
+    if kind_of(files[0]) not in SEPARATORS:
+        tables = [read_file(file, text_format) for file in files]
+        check_same_columns(files, tables)
+        return pd.concat(tables, ignore_index=True)
+    tables = []
+    for file in files:
+        with naming(file, text_format):
+            tables.append(pd.read_csv(file, **text_format.options(file), dtype=str, keep_default_na=False))
+        check_fields(file, tables[-1])
+    check_same_columns(files, tables)
+    # As one text, or else pandas guesses the types of each file on its own.
+    whole = io.StringIO(pd.concat(tables, ignore_index=True).to_csv(index=False))
+    table = pd.read_csv(whole, decimal=text_format.decimal or ".", low_memory=False)
+    check_numbers(path, table, text_format)
+    return table
+
+
+def check_same_columns(files: Iterable[Path], tables: list[pd.DataFrame]) -> None:
+    """The files of a folder are parts of one table."""
+    for file, table in zip(files, tables, strict=True):
+        if list(table.columns) != list(tables[0].columns):
+            raise ValueError(f"{file} has other columns than the first file of its folder: {list(table.columns)[:20]}")
+
+
+def read_json_lines(path: Path, text_format: TextFormat, rows: int | None = None) -> Iterator[pd.DataFrame]:
+    """One JSON object per line, in pieces of some rows, or in one piece."""
+    records: list[dict[str, Any]] = []
+    with get_handle(path, "r", encoding=text_format.encoding or "utf-8", compression="infer") as handles:
+        for number, line in enumerate(handles.handle, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(
+                    f"{path} cannot be read as one JSON object per line: line {number}: {error}"
+                ) from error
+            if not isinstance(record, dict):
+                raise ValueError(f"{path} must hold one JSON object per line, got another value in line {number}")
+            records.append(record)
+            if len(records) == rows:
+                yield pd.DataFrame(records)
+                records = []
+    if records or rows is None:
+        yield pd.DataFrame(records)
+
+
+@contextmanager
+def naming(path: Path, text_format: TextFormat = AS_FOUND) -> Iterator[None]:
+    """What goes wrong in reading a text file says which file it was."""
+    encoding = (text_format.encoding or "utf-8").upper()
+    try:
+        yield
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path} is empty") from None
+    except (pd.errors.ParserError, UnicodeError, *DAMAGED) as error:
+        kind = kind_of(path)[1:].upper()
+        hint = ""
+        if isinstance(error, UnicodeError):
+            hint = ": give its encoding (--encoding latin-1 or cp1252, for many files of Europe and America)"
+        raise ValueError(f"{path} cannot be read as {kind} in {encoding}: {str(error).strip()}{hint}") from error
+
+
+def check_fields(path: Path, table: pd.DataFrame) -> None:
+    """Rows with more fields than the header: pandas would take those in excess for row names."""
+    if len(table) and not isinstance(table.index, pd.RangeIndex):
+        raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header")
+
+
+def check_numbers(path: Path, table: pd.DataFrame, text_format: TextFormat) -> None:
+    """Columns of text that are numbers in another notation: each would be a category of its own."""
+    if text_format.decimal == ".":  # it was said that they are not
+        return
+    for name in table.columns:
+        if pd.api.types.is_numeric_dtype(table[name].dtype):
+            continue
+        values = table[name].dropna().unique()
+        others = [value for value in values if isinstance(value, str) and OTHER_NUMBER.fullmatch(value)]
+        if others and all(
+            isinstance(value, str) and (OTHER_NUMBER.fullmatch(value) or WHOLE_NUMBER.fullmatch(value))
+            for value in values
+        ):
+            if text_format.decimal == ",":
+                advice = "remove the dots between the thousands"
+            else:
+                advice = "give decimal ',' (--decimal ,), or '.' if they are text"
+            raise ValueError(
+                f"{path}: column {name!r} looks like numbers in another notation, such as {others[0]!r}: {advice}"
+            )
+
+
+def kind_of(path: Path) -> str:
+    """How a file is written, by its name."""
+    kind = next((kind for suffix, kind in KINDS.items() if path.name.lower().endswith(suffix)), None)
+    if kind is None:
+        raise ValueError(
+            f"path must end in one of {_endings()}, text files optionally packed as "
+            f"{[packing for packing in PACKINGS if packing]}, got {str(path)!r}"
+        )
+    return kind
+
+
+def existing_kind(path: Path) -> str:
+    """The same of a file that has to be there."""
+    kind = kind_of(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be an existing file or a folder of files, got {str(path)!r}")
+    return kind
+
+
+def _endings() -> list[str]:
+    return [*PACKABLE, *PARQUET, *EXCEL]
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
+    try:
+        return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _read_excel(path: Path) -> pd.DataFrame:
+    """The first sheet of a workbook."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"{path.name} needs openpyxl: pip install openpyxl") from error
+    try:
+        return pd.read_excel(path, engine="openpyxl")
+    except (*DAMAGED, KeyError, ValueError, OSError) as error:
+        raise ValueError(f"{path} cannot be read as an Excel workbook: {error}") from error
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether the name is that of a table."""
+    return str(path).lower().endswith(tuple(KINDS))

@@ -1,0 +1,149 @@
+"""Formats that others use: skops and MLflow give back models of every class that predict the same, to the last bit."""
+
+import importlib
+import os
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
+
+import parityboost
+from conftest import make_people
+from parityboost import SKOPS_TYPES, AdaFairClassifier, baselines
+from parityboost.notions import StatisticalParity
+
+FAIR = {"n_estimators": 6, "random_state": 0}
+CROSSED = {"sensitive_feature": ["group", "city"]}
+BANDS = {"sensitive_feature": "years", "bands": {"years": [10, 20]}, "missing_group": "?"}
+MODELS = {
+    "AdaFair": AdaFairClassifier(**FAIR, sensitive_feature="group"),
+    "equal_opportunity": AdaFairClassifier("equal_opportunity", **FAIR, sensitive_feature="group"),
+    "predictive_equality": AdaFairClassifier("predictive_equality", **FAIR, sensitive_feature="group"),
+    "parity": AdaFairClassifier(StatisticalParity(boost="both"), **FAIR, sensitive_feature="group", keep=0.5),
+    "per group": AdaFairClassifier(**FAIR, sensitive_feature="group", threshold="per_group"),
+    "crossed": AdaFairClassifier(**FAIR, **CROSSED, threshold="per_group"),
+    "bands": AdaFairClassifier(**FAIR, **BANDS, threshold="per_group"),
+    "pairs": AdaFairClassifier(**FAIR, sensitive_feature="group", max_depth=2),
+    "estimator": AdaFairClassifier(estimator=DecisionTreeClassifier(max_depth=2), **FAIR, sensitive_feature=2),
+    "AdaBoost": baselines.AdaBoostClassifier(6),
+    "SMOTEBoost": baselines.SMOTEBoostClassifier(6, random_state=0),
+    "FAE": baselines.FAEClassifier(n_estimators=3, random_state=0),
+    "SDB": baselines.AdaBoostSDBClassifier(n_estimators=3, random_state=0),
+    "Zafar": baselines.ZafarClassifier(),
+    "Krasanakis": baselines.KrasanakisClassifier(),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, group = make_people(200)
+    return X.assign(group=group), y
+
+
+def fitted(name, data):
+    """A model, its data, and what prediction takes besides."""
+    X, y = data
+    if name == "estimator":  # it takes numbers only
+        X = np.column_stack([X["skill"].fillna(0), X["years"], X["group"] == "a"]).astype(float)
+        return MODELS[name].fit(X, y), X, {}
+    if isinstance(MODELS[name], AdaFairClassifier):
+        return MODELS[name].fit(X, y), X, {}
+    model = MODELS[name].fit(X, y, sensitive_features=X["group"])
+    return model, X, {"sensitive_features": X["group"]} if name in ("FAE", "SDB") else {}
+
+
+def scores(model, X, options):
+    method = getattr(model, "decision_function", model.predict)
+    try:
+        return method(X, **options)
+    except ValueError:  # a boundary that shifts with the group
+        return method(X, sensitive_features=X["group"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_skops_gives_the_same_model_back(data, name):
+    skops = pytest.importorskip("skops.io")
+    model, X, options = fitted(name, data)
+    if name == "AdaFair":
+        model.frontier()  # what it found is kept
+    stored = skops.dumps(model)
+    trusted = [*SKOPS_TYPES, *(["sklearn.tree._tree.Tree"] if name == "estimator" else [])]
+    assert set(skops.get_untrusted_types(data=stored)) <= set(trusted)
+    loaded = skops.loads(stored, trusted=trusted)
+    np.testing.assert_array_equal(scores(loaded, X, options), scores(model, X, options))
+    assert loaded.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+    if isinstance(model, AdaFairClassifier):
+        assert loaded.history_.equals(model.history_)
+        assert loaded.groups_.tolist() == model.groups_.tolist()
+        if name == "AdaFair":
+            assert loaded.frontier().equals(model.frontier())
+        elif name != "estimator":
+            with pytest.raises(ValueError, match="holds no validation data"):
+                loaded.frontier()
+            assert len(loaded.frontier(X, data[1], sensitive_features=None)) > 0
+
+
+def test_skops_stores_no_ones_data(data):
+    skops = pytest.importorskip("skops.io")
+    X, y = data
+    model = AdaFairClassifier(**FAIR, validation_fraction=0.5).fit(X, y, sensitive_features=X["group"])
+    assert len(model._selection) > 50
+    loaded = skops.loads(skops.dumps(model), trusted=SKOPS_TYPES)
+    assert len(loaded._selection) == 0 and loaded._selection.margins is None
+
+
+def test_pipelines_and_searches_go_through_skops(data):
+    skops = pytest.importorskip("skops.io")
+    X, y = data
+    pipeline = make_pipeline(FunctionTransformer(), AdaFairClassifier(**FAIR, sensitive_feature="group"))
+    search = GridSearchCV(pipeline, {"adafairclassifier__c": [0.0, 1.0]}, cv=2).fit(X, y)
+    loaded = skops.loads(skops.dumps(search.best_estimator_), trusted=SKOPS_TYPES)
+    np.testing.assert_array_equal(loaded.predict_proba(X), search.predict_proba(X))
+
+
+def test_every_trusted_type_exists():
+    for name in SKOPS_TYPES:
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), name
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # what MLflow warns of is its own
+def test_mlflow_gives_the_same_models_back(data, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
+    monkeypatch.chdir(tmp_path)
+    mlflow = pytest.importorskip("mlflow", reason="mlflow or mlflow-skinny is not installed")
+    sklearn_flavor = importlib.import_module("mlflow.sklearn")
+    for name in MODELS:
+        model, X, options = fitted(name, data)
+        trusted = [*SKOPS_TYPES, *(["sklearn.tree._tree.Tree"] if name == "estimator" else [])]
+        for keywords in (
+            {"serialization_format": "skops", "skops_trusted_types": trusted},
+            {"serialization_format": "cloudpickle"},
+        ):
+            with mlflow.start_run():
+                info = sklearn_flavor.log_model(model, name="model", pip_requirements=["parityboost"], **keywords)
+            loaded = sklearn_flavor.load_model(info.model_uri)
+            np.testing.assert_array_equal(scores(loaded, X, options), scores(model, X, options), err_msg=name)
+    assert os.listdir(tmp_path / "runs")  # noqa: PTH208
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if isinstance(MODELS[name], AdaFairClassifier)])
+def test_whatever_can_be_saved_can_be_exported(data, name, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model, X, _ = fitted(name, data)
+    try:
+        model.save(tmp_path / "model.json")
+    except parityboost.ModelFileError as error:
+        assert name == "estimator" and "only a model of native trees" in str(error)
+        return
+    graph = model.to_onnx().SerializeToString()
+    session = onnxruntime.InferenceSession(graph)
+    label, _, score = session.run(None, parityboost.onnx_inputs(model, X))
+    np.testing.assert_array_equal(label, model.predict(X))
+    np.testing.assert_array_equal(score, model.decision_function(X))
