@@ -241,7 +241,13 @@ class TreeLearner(NativeLearner):
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeEnsemble:
         bundles, masses = self._search.bundles, self.train.masses
         ensemble = TreeEnsemble(bundles.binner, models, alphas)
-        ensemble.count_cells(self.train.team.backend.to_host(self._train_codes), bundles.bundle_of, bundles.code_of, masses.values, masses.unit)
+        ensemble.count_cells(
+            self.train.team.backend.to_host(self._train_codes),
+            bundles.bundle_of,
+            bundles.code_of,
+            masses.values,
+            masses.unit,
+        )
         return ensemble
 
     def selection_margins(self, ensemble: TreeEnsemble) -> Callable[[], Iterator[Floats]]:
