@@ -341,8 +341,9 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
             learner = self._learner(rows, split, train, selection, rng)
             del rows, split, train, selection  # the learner keeps what it needs
             boosted = self._boost(learner, settings, unit)
-        columns = column_names(X) if self.estimator is None else None
-        self._keep(boosted, learner, settings, columns)
+            columns = column_names(X) if self.estimator is None else None
+            self._keep(boosted, learner, settings, columns)
+            del learner  # and with it whatever is on a device
         self._speak(boosted, settings, unit, columns)
         return self
 

@@ -28,4 +28,6 @@ def placed_margin(
         part = tables.zeros(rows.stop - first)
         add([tables.place(binner.columns[f].encode(sources[f], rows)) for f in used], part)
         part.get(out=margin[rows])
+        del part
+    tables.free()
     return margin

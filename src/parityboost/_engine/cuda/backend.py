@@ -28,6 +28,7 @@ HISTOGRAM_THREADS, HISTOGRAM_BLOCKS = 512, 2
 LIST_CHUNK = 512  # as in rounds.cu
 BYTES_PER_BUNDLE = 8 * N_CODES
 MAX_COPIES = 8
+PARTS_TOGETHER = 8  # the parts of a histogram are added up by so many threads
 
 
 class Cuda:
@@ -265,7 +266,7 @@ class Cuda:
         n_chunks = BLOCK_ROWS // LIST_CHUNK
         n_items = -(-len(blocks) * n_chunks // (HISTOGRAM_THREADS // 32))
         grid = min(HISTOGRAM_BLOCKS * card.n_multiprocessors, n_items), n_parts
-        histograms = card.zeros((n_bundles, 2, N_CODES), np.int64)
+        parts = card.empty((grid[0], 2, n_bundles, N_CODES), np.int64)
         self._launch(
             "add_to_histograms",
             grid,
@@ -281,10 +282,13 @@ class Cuda:
                 n_together,
                 n_copies,
                 n_chunks,
-                histograms,
+                parts,
             ),
             n_together * n_copies * BYTES_PER_BUNDLE,
         )
+        histograms = card.zeros((n_bundles, 2, N_CODES), np.int64)
+        sums = 2 * n_bundles * N_CODES // THREADS, PARTS_TOGETHER
+        self._launch("add_parts", sums, THREADS, (parts, len(parts), n_bundles, histograms))
         return histograms
 
     def _read(self, histograms: Any) -> Array:

@@ -276,12 +276,13 @@ __device__ __forceinline__ void add_wide(u32* low, u32* high, int at, u32 gain_l
 
 // histograms[f, y, codes[f, row]] += gain for the listed rows. Thread blocks of one blockIdx.y share n_bundles bundles,
 // each with histograms of its own in shared memory, one class after the other; copies of them spare neighbouring
-// threads to wait for each other. Work is dealt out by warps: so many places of the list of one block of rows.
+// threads to wait for each other. Work is dealt out by warps: so many places of the list of one block of rows. What a
+// thread block found goes to parts[blockIdx.x, y, f, code], which add_parts adds up.
 extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2)
 add_to_histograms(const u8* __restrict__ codes, i64 stride, const u32* __restrict__ rows,
                   const i64* __restrict__ gains, const i64* __restrict__ n_rows, const i64* __restrict__ blocks,
                   i64 n_groups, i64 n_blocks, i64 n_all_bundles, i64 n_bundles, i64 n_copies, i64 n_chunks,
-                  u64* histograms) {
+                  u64* parts) {
     extern __shared__ u32 shared[];
     const int first = blockIdx.y * n_bundles;
     const int n = (int)(n_all_bundles - first < n_bundles ? n_all_bundles - first : n_bundles);
@@ -290,6 +291,7 @@ add_to_histograms(const u8* __restrict__ codes, i64 stride, const u32* __restric
     const int lane = threadIdx.x & 31, copy = (lane & ((int)n_copies - 1)) * size;
     const i64 n_warps = (i64)gridDim.x * (blockDim.x >> 5);
     codes += first * stride;
+    parts += (i64)blockIdx.x * 2 * n_all_bundles * N_CODES + first * N_CODES;
     i64 n_negative_blocks = 0;  // they come first
     for (i64 above = n_blocks; n_negative_blocks < above;) {
         const i64 middle = (n_negative_blocks + above) / 2;
@@ -299,7 +301,6 @@ add_to_histograms(const u8* __restrict__ codes, i64 stride, const u32* __restric
     for (int y = 0; y < 2; y++) {
         const i64 first_block = y ? n_negative_blocks : 0;
         const i64 n_class = (y ? n_blocks : n_negative_blocks) - first_block;
-        if (n_class == 0) continue;
         for (int at = threadIdx.x; at < 2 * n_words; at += blockDim.x) shared[at] = 0;
         __syncthreads();
         for (i64 item = (i64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); item < n_class * n_chunks;
@@ -340,8 +341,20 @@ add_to_histograms(const u8* __restrict__ codes, i64 stride, const u32* __restric
             u64 sum = 0;
             for (int c = 0; c < (int)n_copies; c++)
                 sum += ((u64)high[c * size + at] << 32) + low[c * size + at];
-            if (sum) atomicAdd(histograms + ((i64)(first + at / N_CODES) * 2 + y) * N_CODES + at % N_CODES, sum);
+            parts[y * n_all_bundles * N_CODES + at] = sum;
         }
         __syncthreads();
     }
+}
+
+// histograms[f, y, code] = sum of parts[:, y, f, code]. Thread blocks of one blockIdx.y add some of the parts.
+extern "C" __global__ void __launch_bounds__(THREADS)
+add_parts(const u64* __restrict__ parts, i64 n_parts, i64 n_bundles, u64* histograms) {
+    const i64 size = n_bundles * N_CODES, at = (i64)blockIdx.x * THREADS + threadIdx.x;
+    if (at >= 2 * size) return;
+    u64 sum = 0;
+#pragma unroll 8
+    for (i64 part = blockIdx.y; part < n_parts; part += gridDim.y) sum += parts[part * 2 * size + at];
+    const i64 y = at / size, f = at % size / N_CODES;
+    if (sum) atomicAdd(histograms + (f * 2 + y) * N_CODES + at % N_CODES, sum);
 }

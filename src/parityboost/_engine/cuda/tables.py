@@ -31,6 +31,11 @@ def zeros(n: int) -> Any:
     return load_cupy().zeros(n)
 
 
+def free() -> None:
+    """Give back all memory that nobody uses any more."""
+    load_cupy().get_default_memory_pool().free_all_blocks()
+
+
 def find_inverse(values: Any, most: int) -> tuple[Array, Any] | None:
     """The distinct integers or booleans, sorted, and where each row's is among them; None if there are too many, or
     some that are no floats.
