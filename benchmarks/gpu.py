@@ -237,12 +237,12 @@ def main() -> None:
         "predict, s",
     ]
     lines = [
-        f"# Training on a graphics card: {name}",
+        "# Training on a graphics card",
         "",
-        f"{N_COLUMNS} columns of {N_BINS} bins, {N_ROUNDS} rounds of stumps, equal opportunity, θ chosen on the "
-        f"training rows. Written by `benchmarks/gpu.py`. The processor is that of the same machine, with {n_threads} "
-        "threads; the models are compared, and are the same to the last bit. Ratio, depth 2 and `auto` are of "
-        f"{N_COMPARED} rounds.",
+        f"{name}. {N_COLUMNS} columns of {N_BINS} bins, {N_ROUNDS} rounds of stumps, equal opportunity, θ chosen on "
+        "the training rows. Written by `benchmarks/gpu.py`. The processor is that of the same machine, with "
+        f"{n_threads} threads; the models are compared, and are the same to the last bit. Ratio, depth 2 and `auto` "
+        f"are of {N_COMPARED} rounds.",
         "",
         "*From codes* is the loop alone, on codes that are on the card. *From values* is a whole `fit` of 32-bit "
         "floats, labels and groups on the card: reading, binning, the loop, and what the processor keeps of it.",

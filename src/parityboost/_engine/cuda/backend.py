@@ -25,7 +25,7 @@ THREADS = 256  # of a thread block that takes a block of rows; as in rounds.cu
 MAX_LEAVES = 4
 # The histograms' thread blocks, and how many of these a multiprocessor shall have room for in its shared memory.
 HISTOGRAM_THREADS, HISTOGRAM_BLOCKS = 512, 2
-LIST_CHUNK = 512  # as in rounds.cu
+LIST_CHUNK = 128  # as in rounds.cu
 BYTES_PER_BUNDLE = 8 * N_CODES
 MAX_COPIES = 8
 PARTS_TOGETHER = 8  # the parts of a histogram are added up by so many threads

@@ -11,9 +11,9 @@ typedef unsigned long long u64;
 
 #define THREADS 256     // of a thread block that takes a block of rows
 #define AT_ONCE 4       // rows per thread whose loads are on their way together
-#define BUNDLES_AT_ONCE 2
+#define BUNDLES_AT_ONCE 3  // and bundles of these rows, for the histograms
 #define HISTOGRAM_THREADS 512
-#define LIST_CHUNK 512  // places of a list that a warp adds to the histograms at a time
+#define LIST_CHUNK 128  // places of a list that a warp adds to the histograms at a time
 #define N_CODES 256
 
 __device__ __forceinline__ i64 whole(double weight) {

@@ -200,7 +200,7 @@ class TreeSearch(StumpSearch):
         )
         sample = self._train.sample
         found, mass = paths.leaves(sample, self._train.codes)
-        leaf_mass = mass.reshape(2, sample.n_groups, N_LEAVES).sum(axis=1).T
+        leaf_mass = np.ascontiguousarray(mass.reshape(2, sample.n_groups, N_LEAVES).sum(axis=1).T)
         error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
         return TrainedTree(tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.int8), shares, leaf_mass, paths)
 
