@@ -69,11 +69,11 @@ def integer_codes(X: Any) -> tuple[Any, list[bool]]:
 # --- What is measured: each returns a function to time --------------------------------------------
 
 
-def ours(data: str, n_jobs: int = 1, rounds: int = ROUNDS) -> Any:
+def ours(data: str, n_jobs: int = 1, rounds: int = ROUNDS, depth: int = 1) -> Any:
     from parityboost import AdaFairClassifier
 
     X, y, s = load(data)
-    model = AdaFairClassifier(n_estimators=rounds, random_state=0, n_jobs=n_jobs)
+    model = AdaFairClassifier(n_estimators=rounds, max_depth=depth, random_state=0, n_jobs=n_jobs)
     return lambda: model.fit(X, y, sensitive_features=s)
 
 
@@ -170,11 +170,14 @@ def _million(X: Any) -> Any:
     return X.sample(1_000_000, replace=True, random_state=0).reset_index(drop=True)
 
 
-def ours_predict() -> Any:
-    from parityboost.baselines import AdaBoostClassifier
+def ours_predict(data: str = "adult", depth: int = 1) -> Any:
+    from parityboost import AdaFairClassifier
 
-    X, y, _ = load("adult")
-    model, new = AdaBoostClassifier(ROUNDS).fit(X, y), _million(X)
+    X, y, s = load(data)
+    model = AdaFairClassifier("none", n_estimators=ROUNDS, max_depth=depth, validation_fraction=None)
+    model.fit(X, y, sensitive_features=s)
+    new = _million(X)
+    model.set_theta(model.n_estimators_)
     return lambda: model.predict(new)
 
 
@@ -398,6 +401,10 @@ def main() -> None:
             report.compare(what, mine, peer, measure(call, 5))
         report.compare(what, mine, f"{ROUNDS} pure histogram passes", measure("histogram_passes('adult')", 15))
         report.compare(what + ", 2 threads", measure("ours('adult', 2)", 15, 2), "ours, 1 thread", mine)
+        trees = measure("ours('adult', depth=2)", 15)
+        report.compare(what + ", depth 2", trees, "ours, stumps", mine)
+        hist = measure("hist_gradient_boosting('adult')", 5)
+        report.compare(what + ", depth 2", trees, "scikit-learn HistGradientBoosting", hist)
     if wanted("kdd") and os.environ.get("PARITYBOOST_DATA"):
         what = f"fit, KDD census, {KDD_ROWS:,} rows, {ROUNDS} rounds"
         mine = measure("ours('kdd')", 9)
@@ -416,9 +423,15 @@ def main() -> None:
         report.compare(what, mine, "fairlearn ThresholdOptimizer (HistGB)", measure("threshold_optimizer('kdd')", 5))
         report.compare(what, mine, f"{ROUNDS} pure histogram passes", measure("histogram_passes('kdd')", 9))
         report.compare(what + ", 2 threads", measure("ours('kdd', 2)", 9, 2), "ours, 1 thread", mine)
+        trees = measure("ours('kdd', depth=2)", 9)
+        report.compare(what + ", depth 2", trees, "ours, stumps", mine)
+        hist = measure("hist_gradient_boosting('kdd')", 5)
+        report.compare(what + ", depth 2", trees, "scikit-learn HistGradientBoosting", hist)
     if wanted("predict"):
         mine, theirs = measure("ours_predict()", 7), measure("sklearn_predict()", 5, limit=2 * LIMIT)
         report.compare("predict, 1,000,000 rows of Adult", mine, "scikit-learn AdaBoost, one-hot", theirs)
+        trees = measure("ours_predict(depth=2)", 7)
+        report.compare("predict, 1,000,000 rows of Adult, depth 2", trees, "ours, stumps", mine)
     if wanted("small"):
         report.add(
             "fit, 1,000 rows of Adult, 200 rounds", seconds(measure("ours_small()", 25)), "limit: 20 ms", "", None

@@ -86,6 +86,7 @@ LAYERS = [
     {"_fit"},
     {"_io"},
     {"estimators"},
+    {"recommended"},
     {"baselines", "datasets", "explain"},
     {"audit"},
     {"demo", "plot"},

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ._cli._files import check_files, check_report
+from ._cli._options import as_number, read_bands, read_format
 from ._cli._reproduce import run_reproduction, show_datasets
 from ._cli._streams import is_standard
 from ._cli._text import printable
 from ._table.grouping import Grouping
-from .datasets._formats import TextFormat
 
 if TYPE_CHECKING:
     import typer
@@ -114,12 +114,27 @@ def _make_app() -> "typer.Typer":
         ] = "disparate_mistreatment",
         c: Annotated[float, typer.Option(help="1: balanced error, 0: error.", min=0, max=1)] = 1.0,
         epsilon: Annotated[float, typer.Option(help="Tolerated difference between groups.", min=0)] = 0.0,
-        rounds: Annotated[int, typer.Option(help="Largest number of boosting rounds.", min=1)] = 200,
-        threshold: Annotated[str, typer.Option(help='A number, "auto" or "per_group".')] = "0",
-        class_weight: Annotated[str | None, typer.Option(help='"balanced" or "balanced_groups".')] = None,
+        method: Annotated[
+            str, typer.Option(help="adafair, the paper's method, or parityboost, the recommended one.")
+        ] = "adafair",
+        rounds: Annotated[
+            int, typer.Option(help="Largest number of boosting rounds.", min=1, show_default="200")
+        ] = 200,
+        threshold: Annotated[
+            str | None, typer.Option(help='A number, "auto" or "per_group".', show_default="the method's own")
+        ] = None,
+        class_weight: Annotated[
+            str | None, typer.Option(help='"balanced" or "balanced_groups".', show_default="the method's own")
+        ] = None,
         keep: Annotated[
-            float, typer.Option(help="Share of the balanced accuracy above one half to keep, 0.5 say.", min=0, max=1)
-        ] = 0.0,
+            float | None,
+            typer.Option(
+                help="Share of the balanced accuracy above one half to keep, 0.5 say.",
+                min=0,
+                max=1,
+                show_default="the method's own",
+            ),
+        ] = None,
         max_violation: Annotated[
             float | None,
             typer.Option(help="Lowest balanced error with a difference up to this, not the objective.", min=0),
@@ -147,20 +162,22 @@ def _make_app() -> "typer.Typer":
         from ._cli import _models
 
         with one_sentence():
+            words = (None, "auto", "per_group")
+            cut = threshold if threshold in words else as_number("--threshold", str(threshold))
+            chosen = {"threshold": cut, "class_weight": class_weight, "keep": keep}
             parameters = {
+                "method": method,
                 "notion": notion,
                 "c": c,
                 "epsilon": epsilon,
                 "n_estimators": rounds,
-                "threshold": threshold if threshold in ("auto", "per_group") else as_number("--threshold", threshold),
-                "class_weight": class_weight,
-                "keep": keep,
                 "max_violation": max_violation,
                 "random_state": seed,
                 "n_jobs": jobs,
                 "device": device,
                 "bands": read_bands(bands),
                 "missing_group": missing_group,
+                **{name: value for name, value in chosen.items() if value is not None},
             }
             text_format = read_format(encoding, sep, decimal)
             told = _models.train(
@@ -327,37 +344,6 @@ def spread(args: list[str], many: set[str]) -> list[str]:
             result += [value] if option is None or fresh else [option, value]
             fresh = False
     return result
-
-
-def read_bands(given: list[str] | None) -> dict[str, list[float]] | None:
-    """``age=25,40,60``, the commas of which have been taken for those of a list."""
-    bands: dict[str, list[float]] = {}
-    name = None
-    for item in given or []:
-        if "=" in item:
-            name, item = item.rsplit("=", 1)
-            bands[name] = []
-        try:
-            bands[name or ""].append(float(item))
-        except (KeyError, ValueError):
-            raise ValueError(f"--bands must be like age=25,40,60: a column and where to cut it, got {item!r}") from None
-    return bands or None
-
-
-def read_format(encoding: str | None, sep: str | None, decimal: str | None) -> TextFormat:
-    """How text files are written, as the user says."""
-    try:
-        return TextFormat(encoding, "\t" if sep in ("tab", "\\t") else sep, decimal)
-    except ValueError as error:
-        raise ValueError(f"--{error}") from None
-
-
-def as_number(option: str, text: str) -> float:
-    """An option that is a number or one of some words."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f'{option} must be a number, "auto" or "per_group", got {text!r}') from None
 
 
 def say(text: str, err: bool = False) -> None:

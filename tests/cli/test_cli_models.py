@@ -73,6 +73,19 @@ def test_train_predict_audit_equals_the_same_in_python(folder, model):
     assert not report.exists()
 
 
+def test_the_recommended_model_can_be_trained(folder):
+    options = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--rounds", "10", "--holdout", "0.3"]
+    path = folder / "recommended.json"
+    result = run("train", folder / "new.csv", *options, "--method", "parityboost", "--model", path)
+    assert result.exit_code == 0, result.output
+    assert "the mean of 4 trainings" in result.output and "ParityBoost  AdaBoost" in result.output
+    model = parityboost.load(path)
+    assert type(model).__name__ == "ParityBoostClassifier"
+    assert (model.threshold, model.class_weight, model.keep) == ("auto", "balanced_groups", 0.5)
+    result = run("train", folder / "new.csv", *options, "--method", "best")
+    assert result.exit_code == 2 and "--method must be one of adafair, parityboost, got 'best'" in result.output
+
+
 @pytest.mark.parametrize("kind", ["tsv", "parquet"])
 def test_every_format_gives_the_same_predictions(folder, kind):
     run("predict", folder / "model.json", folder / "new.csv", "--out", folder / "a.csv")

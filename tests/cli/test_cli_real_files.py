@@ -366,3 +366,18 @@ def test_equal_groups_are_two_different_ones(tmp_path):
         ):
             assert re.search(r"a 0\.500, b 0\.500", line), line
     assert told.count("a 0.500, b 0.500") >= 5
+
+
+def test_columns_may_have_names_that_mean_something_in_python(people, tmp_path):
+    """Found with a table of mortgages that has a column called self."""
+    odd = people.rename(columns={"Fähigkeit": "self", "Beruf": "class", "Größe": "index", "Straße": "black"})
+    odd = odd.assign(black=np.where(odd["black"] == "Hof", "yes", "no"))
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    base = ["--target", "bezahlt", "--positive", "ja", "--rounds", 10, "--model", tmp_path / "m.json"]
+    run_well("train", tmp_path / "odd.csv", *base, "--sensitive", "black")
+    run_well("predict", tmp_path / "m.json", tmp_path / "odd.csv", "--out", tmp_path / "out.csv")
+    assert "self = " in run_well("explain", tmp_path / "m.json", "--data", tmp_path / "odd.csv", "--row", 1).stdout
+    judged = ["--target", "bezahlt", "--prediction", "prediction", "--sensitive", "black", "--positive", "ja"]
+    told = run_well("audit", tmp_path / "out.csv", *judged).stdout.replace("\n  ", " ")
+    assert re.search(r"black (yes|no) (is|and) ", told)  # a group called yes needs its attribute beside it
+    assert not re.search(r"for (yes|no) than for", told)

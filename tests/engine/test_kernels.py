@@ -528,3 +528,92 @@ def test_other_bits_for_the_sums_change_next_to_nothing(monkeypatch):
     often = AdaFairClassifier(n_estimators=40, random_state=0).fit(X, y, sensitive_features=group)
     np.testing.assert_allclose(free.estimator_weights_, often.estimator_weights_, rtol=0, atol=1e-9)
     np.testing.assert_allclose(free.history_["Z"], often.history_["Z"])
+
+
+# --- Trees of depth two
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_list_leaf(kernel, rng, weighted):
+    codes, _, blocks, weights_of = random_rows(rng)
+    mass = rng.integers(1, 5, len(weights_of)) if weighted else np.empty(0, dtype=np.int64)
+    leaf_of_code = rng.integers(0, 2, 256).astype(np.uint8)
+    n = len(weights_of)
+    rows, gains, n_rows = np.empty(n, np.uint32), np.empty(n, np.int64), np.zeros(len(blocks), np.int64)
+    kernel("list_leaf")(codes[0], leaf_of_code, 1, weights_of, mass, blocks, 0, len(blocks), rows, gains, n_rows)
+    numbers = whole(weights_of, mass)
+    for b, (_, first, last) in enumerate(blocks):
+        there = np.flatnonzero(leaf_of_code[codes[0, first:last]] == 1) + first
+        listed = slice(first, first + n_rows[b])
+        np.testing.assert_array_equal(rows[listed], there)
+        np.testing.assert_array_equal(gains[listed], numbers[there])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_split_leaves(kernel, rng, weighted):
+    codes, _, blocks, weights_of = random_rows(rng)
+    n = len(weights_of)
+    mass = rng.integers(1, 5, n) if weighted else np.empty(0, dtype=np.int64)
+    side_of_code = rng.integers(0, 2, 256).astype(np.uint8)
+    leaf_of_code = np.stack([rng.integers(0, 2, 256), rng.integers(2, 4, 256)]).astype(np.uint8)
+    leaves, leaf_mass = np.empty(n, np.uint8), np.full((len(blocks), 4), -1)
+    kernel("split_leaves")(
+        codes[0], side_of_code, (codes[1], codes[2]), leaf_of_code, mass, blocks, 0, len(blocks), leaves, leaf_mass
+    )
+    side = side_of_code[codes[0]]
+    expected = np.where(side == 1, leaf_of_code[1][codes[2]], leaf_of_code[0][codes[1]])
+    np.testing.assert_array_equal(leaves, expected)
+    for b, (_, first, last) in enumerate(blocks):
+        of_block = np.bincount(expected[first:last], mass[first:last] if weighted else None, minlength=4)
+        np.testing.assert_array_equal(leaf_mass[b], of_block)
+
+
+def test_pairs_are_looked_up_and_counted(kernel, rng):
+    codes, _, _, weights_of = random_rows(rng)
+    n, n_pairs = len(weights_of), 3
+    columns = np.array([[0, 1], [1, 4], [2, 3]])
+    shapes = [(2, 3), (4, 1), (3, 3)]
+    tables = [rng.integers(-9, 9, shape).astype(float) for shape in shapes]
+    row_of = np.array([rng.integers(0, shape[0], 256) for shape in shapes]).astype(np.uint8)
+    column_of = np.array([rng.integers(0, shape[1], 256) for shape in shapes]).astype(np.uint8)
+    sizes = np.array([table.size for table in tables])
+    margin = np.zeros(n)
+    steps = np.concatenate([table.ravel() for table in tables])
+    widths, starts = np.array([shape[1] for shape in shapes]), np.cumsum(sizes) - sizes
+    kernel("add_pair_steps")(codes, columns, row_of, column_of, widths, starts, steps, margin)
+    cells = [(row_of[p][codes[columns[p, 0]]], column_of[p][codes[columns[p, 1]]]) for p in range(n_pairs)]
+    np.testing.assert_array_equal(margin, sum(table[cell] for table, cell in zip(tables, cells, strict=True)))
+    mass = rng.integers(1, 9, n)
+    for p, weighted in enumerate([True, False, True]):
+        counts = np.zeros(shapes[p], dtype=np.int64)
+        first, second = columns[p]
+        given = mass if weighted else np.empty(0, dtype=np.int64)
+        kernel("count_cells")(codes[first], codes[second], row_of[p], column_of[p], given, counts)
+        expected = np.zeros(shapes[p], dtype=np.int64)
+        np.add.at(expected, cells[p], mass if weighted else 1)
+        np.testing.assert_array_equal(counts, expected)
+
+
+def test_a_tree_is_added_to_the_margin(kernel, rng):
+    codes, _, _, weights_of = random_rows(rng)
+    sides = rng.integers(0, 2, (3, 256)).astype(bool)
+    steps, margin = rng.integers(-9, 9, 4).astype(float), np.ones(len(weights_of))
+    kernel("add_tree")(codes[0], codes[1], codes[2], *sides, steps, margin)
+    left, below_left, below_right = (side[code] for side, code in zip(sides, codes[:3], strict=True))
+    leaf = np.where(left, np.where(below_left, 0, 1), np.where(below_right, 2, 3))
+    np.testing.assert_array_equal(margin, 1 + steps[leaf])
+
+
+def test_a_split_in_order(kernel):
+    in_order = kernel("is_in_order")
+    free = np.array([0.0, 1.0, 1e-12])
+    given = (10, 30, 100, 100, 1.0, 1.0)  # 3/4 positives on the left, 7/16 on the right
+    assert in_order(0, free, *given) and in_order(-1, free, *given)
+    assert not in_order(1, free, *given)
+    assert not in_order(0, np.array([0.5, 1.0, 0.0]), *given)
+    assert not in_order(0, np.array([0.0, 0.7, 0.0]), *given)
+    assert in_order(0, np.array([0.4, 0.8, 0.0]), *given)
+    assert in_order(1, free, 0, 0, 10, 10, 1.0, 1.0)  # nothing on the left: no statement
+    # A right leaf of next to no weight votes -1 whatever its share: it may not be above a left leaf that votes +1.
+    assert not in_order(1, np.array([0.0, 1.0, 5.0]), 10, 30, 10, 34, 1.0, 1.0)
+    assert in_order(1, np.array([0.0, 1.0, 3.0]), 10, 30, 10, 34, 1.0, 1.0)

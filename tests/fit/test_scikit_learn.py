@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from parityboost import AdaFairClassifier, metrics
+from parityboost import AdaFairClassifier, ParityBoostClassifier, metrics
 from parityboost.baselines import AdaBoostClassifier
 
 
@@ -32,6 +32,10 @@ class GroupsFromX(AdaFairClassifier):
             column = pd.Series(_safe_indexing(X, 0, axis=1))
             sensitive_features = (column.rank(method="first", na_option="top") % 2).iloc[rows]
         return super()._read_groups(X, rows, sensitive_features, groups)
+
+
+class RecommendedFromX(GroupsFromX, ParityBoostClassifier):
+    """The same for the recommended model."""
 
 
 def explained(estimator):
@@ -51,7 +55,12 @@ def explained(estimator):
 
 # Statistical parity, because the checks' smallest data sets have too few rows for both classes in both groups.
 @parametrize_with_checks(
-    [GroupsFromX("statistical_parity", n_estimators=10), AdaBoostClassifier(10)], expected_failed_checks=explained
+    [
+        GroupsFromX("statistical_parity", n_estimators=10),
+        RecommendedFromX("statistical_parity", n_bags=2, n_estimators=5),
+        AdaBoostClassifier(10),
+    ],
+    expected_failed_checks=explained,
 )
 def test_scikit_learns_estimator_checks(estimator, check):
     check(estimator)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from parityboost import AdaFairClassifier, ModelFileError, explain, load
+from parityboost import AdaFairClassifier, ModelFileError, ParityBoostClassifier, explain, load
 from parityboost._table.binning import CategoricalColumn
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 
@@ -49,6 +49,8 @@ def make_models():
     yield AdaFairClassifier(threshold="per_group", sensitive_feature="job", **common).fit(X, np.where(y, "yes", "no"))
     yield AdaFairClassifier(threshold="per_group", class_weight={0: 2.0}, **common).fit(X, y, sensitive_features=both)
     yield AdaFairClassifier(threshold="auto", notion="none", **common).fit(X, y == 1, sensitive_features=bands)
+    yield AdaFairClassifier(max_depth=2, interaction_cst=[{0, 1}], **common).fit(X, y, sensitive_features=group)
+    yield ParityBoostClassifier(n_bags=2, dial=True, **common).fit(X, y, sensitive_features=group)
     yield AdaBoostClassifier(6, categorical_features=[0]).fit(X.to_numpy(dtype=object)[:, :1], y / 1.0)
     yield SMOTEBoostClassifier(4, n_synthetic=5, random_state=0).fit(X, y)
 

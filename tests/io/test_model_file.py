@@ -82,7 +82,7 @@ def assert_same(loaded, model, X, sensitive_features=None):
 def assert_same_columns(loaded, model):
     """Columns are what they were, but for the edges of numbers that nothing in the model refers to."""
     source = model._group_source
-    used = {stump.feature for stump in model.estimators_} | set(source.columns if source else ())
+    used = {f for learner in model.estimators_ for f in learner.features} | set(source.columns if source else ())
     pairs = zip(loaded._ensemble.binner.columns, model._ensemble.binner.columns, strict=True)
     for j, (one, other) in enumerate(pairs):
         assert (type(one), one.name) == (type(other), other.name)
@@ -110,6 +110,8 @@ OPTIONS = {
     "booleans": {"categorical_features": [False, True, True, True, False]},
     "few bins": {"max_bins": 4, "n_iter_no_change": 3, "n_jobs": 1},
     "no validation": {"validation_fraction": None, "class_weight": "balanced_groups"},
+    "trees": {"max_depth": 2},
+    "constraints": {"max_depth": 2, "interaction_cst": [("city", "job"), (0, 1)], "monotonic_cst": {"years": 1}},
 }
 
 
@@ -435,6 +437,12 @@ def small_file(folder, **options):
 def saved(tmp_path_factory):
     """A small file."""
     return small_file(tmp_path_factory.mktemp("saved"))
+
+
+@pytest.fixture(scope="module")
+def saved_trees(tmp_path_factory):
+    """A small file of a model of trees."""
+    return small_file(tmp_path_factory.mktemp("saved"), max_depth=2)
 
 
 @pytest.fixture(scope="module")
@@ -870,3 +878,57 @@ def test_a_file_of_version_1_knows_no_rule_for_other_categories(tmp_path):
     old, new = parityboost.load(OLD / "people.json"), parityboost.load(path, verify=False)
     differs = old.decision_function(rows) != new.decision_function(rows)
     assert set(rows["job"][differs]) <= {"pilot"}
+
+
+# --- Trees of depth two
+
+
+def test_pairs_come_back_with_their_training_rows(people, tmp_path):
+    model = fitted(people, max_depth=2)
+    loaded = around(model, tmp_path)
+    pairs, others = explain.pair_functions(model), explain.pair_functions(loaded)
+    assert pairs
+    assert list(pairs) == list(others)
+    for one, other in zip(pairs.values(), others.values(), strict=True):
+        assert (one.rows, one.columns) == (other.rows, other.columns)
+        np.testing.assert_array_equal(one.scores, other.scores)
+        np.testing.assert_array_equal(one.weight, other.weight)
+
+
+@pytest.mark.parametrize(
+    "path, value, message",
+    [
+        (("trees", 0, "root", "feature"), 99, r"trees\[0\]\.root\.feature"),
+        (("trees", 0, "root", "split"), -1, r"trees\[0\]\.root\.split"),
+        (("trees", 0, "root", "gain"), 7, r"trees\[0\]\.root\.gain"),
+        (("trees", 0, "root"), None, r"trees\[0\]\.root"),
+        (("trees", 0, "left"), 3, r"trees\[0\]\.left"),
+        (("trees", 0, "votes"), [1, 1, 1], r"trees\[0\]\.votes"),
+        (("trees", 0, "votes"), [0, 1, 1, 1], r"-1 or 1 for each leaf"),
+        (("trees", 0, "confidences"), [2, 1, 1, 1], r"trees\[0\]\.confidences"),
+        (("trees", 0, "alpha"), -1, r"trees\[0\]\.alpha"),
+        (("trees",), [], r"trees"),
+        (("pairs",), [], r"pairs"),
+        (("pairs", 0, "features"), [0, 0], r"the pair that the trees have here"),
+        (("pairs", 0, "weight"), [[1]], r"pairs\[0\]\.weight"),
+        (("pairs", 0, "weight", 0, 0), -1, r"numbers of at least 0"),
+        (("stumps",), [], r"either the field 'stumps' or the fields 'trees' and 'pairs'"),
+    ],
+)
+def test_trees_that_cannot_be_are_refused(saved_trees, tmp_path, path, value, message):
+    with pytest.raises(ModelFileError, match=message):
+        read(changed(saved_trees, *path, to=value), tmp_path)
+
+
+def test_a_side_that_is_not_split_has_one_vote(saved_trees, tmp_path):
+    document = json.loads(saved_trees)
+    document["trees"][0] |= {"left": None, "votes": [1, -1, 1, 1]}
+    with pytest.raises(ModelFileError, match="the same vote twice on a side that is not split"):
+        read(written(document), tmp_path)
+
+
+def test_a_file_without_learners_is_refused(saved, tmp_path):
+    document = json.loads(saved)
+    del document["stumps"]
+    with pytest.raises(ModelFileError, match="either the field 'stumps' or the fields 'trees' and 'pairs'"):
+        read(written(document), tmp_path)

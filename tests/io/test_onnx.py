@@ -1,6 +1,7 @@
 """Models as ONNX graphs: what onnxruntime says of them is what they say."""
 
 import sys
+import warnings
 
 import numpy as np
 import onnx
@@ -13,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, onnx_inputs
+from parityboost import AdaFairClassifier, FitWarning, onnx_inputs
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.datasets import load_adult
 
@@ -39,7 +40,9 @@ def assert_same(model, X, **options):
     return graph, label
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": "auto", "class_weight": "balanced"}, {"max_bins": 50}])
+@pytest.mark.parametrize(
+    "options", [{}, {"threshold": "auto", "class_weight": "balanced"}, {"max_bins": 50}, {"max_depth": 2}]
+)
 def test_adult_is_predicted_the_same(options):
     adult = load_adult()
     model = AdaFairClassifier(n_estimators=200, random_state=0, **options)
@@ -47,8 +50,9 @@ def test_adult_is_predicted_the_same(options):
     graph, label = assert_same(model, adult.data)
     assert label.dtype == np.int64
     assert [i.name for i in graph.graph.input] == list(adult.data.columns)
-    # No more than the stumps need is compared.
-    assert sum(np.prod(c.dims, dtype=int) for c in graph.graph.initializer) < 3 * model.theta_
+    # No more than the learners need is compared; tables of pairs have some cells for each tree.
+    per_learner = 3 if model.max_depth == 1 else 20
+    assert sum(np.prod(c.dims, dtype=int) for c in graph.graph.initializer) < per_learner * model.theta_
 
 
 @pytest.mark.parametrize("kind", [AdaBoostClassifier, SMOTEBoostClassifier])
@@ -121,13 +125,17 @@ def tables(draw):
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
-@given(tables(), st.sampled_from(LABELS))
-def test_every_kind_of_column_is_predicted_the_same(table, labels):
+@given(tables(), st.sampled_from(LABELS), st.sampled_from([1, 2]))
+def test_every_kind_of_column_is_predicted_the_same(table, labels, depth):
     X, y, new, categorical = table
     labels = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
-    model = AdaBoostClassifier(10, categorical_features=categorical)
+    model = AdaFairClassifier(
+        "none", n_estimators=10, max_depth=depth, categorical_features=categorical, validation_fraction=None
+    )
     try:
-        model.fit(X, labels[y])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)
+            model.fit(X, labels[y], sensitive_features=np.arange(len(y)) // 2 % 2)
     except ValueError as error:
         assume("no better than chance" not in str(error))
         raise
@@ -227,10 +235,61 @@ def test_thresholds_per_group_are_part_of_the_graph(column):
     assert_same(model.set_threshold(0.7).set_theta(3), X)
 
 
-def test_groups_that_are_no_column_have_no_graph(people):
-    model = fitted(people, threshold="per_group")
-    with pytest.raises(ValueError, match="the thresholds per group are not a step function of one feature"):
-        model.to_onnx()
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sensitive_feature": ["city", "member"]},
+        {"sensitive_feature": ["job", "city", "member"]},
+        {"sensitive_feature": "years", "bands": {"years": [7, 15]}},
+        {"sensitive_feature": ["years", "city"], "bands": {"years": [7, 15.5]}},
+        {"sensitive_feature": "skill", "bands": {"skill": [0]}, "missing_group": "unknown"},
+        {"sensitive_feature": ["hole", "skill"], "bands": {"skill": [0.25]}, "missing_group": "unknown"},
+        {"sensitive_feature": ["flag", "city"], "missing_group": "unknown"},
+    ],
+)
+@pytest.mark.parametrize("max_depth", [1, 2])
+def test_thresholds_of_crossed_and_banded_groups_are_part_of_the_graph(options, max_depth):
+    X, y, _ = make_people(500)
+    X = X.assign(hole=X["city"].where(X.index % 4 > 0), flag=(X["years"] > 9).astype(float).where(X.index % 5 > 0))
+    model = AdaFairClassifier(
+        n_estimators=8, threshold="per_group", validation_fraction=None, max_depth=max_depth, **options
+    ).fit(X, y)
+    model.set_threshold(np.linspace(-0.4, 0.6, len(model.groups_)))
+    assert_same(model, X)
+    odd = X.assign(
+        city="elsewhere", years=X["years"] + 0.5, hole="nowhere", flag=0.5, skill=X["skill"].where(X.index > 9)
+    )
+    assert_same(model, odd)  # none of the groups, where it cannot be cut
+    at_an_edge = X.assign(years=7, skill=0.25)
+    assert_same(model, at_an_edge)
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers", "bands", "crossed"])
+def test_groups_that_are_no_column_are_an_input(kind):
+    X, y, group = make_people(300)
+    given = {
+        "text": pd.Series(group, name="g").where(X.index % 6 > 0),
+        "numbers": (group == "a").astype(float),
+        "bands": X[["years"]].to_numpy() / 2,
+        "crossed": pd.DataFrame({"g": group, "age": X["years"]}),
+    }[kind]
+    bands = {"bands": {"sensitive_features": [4, 9]}, "crossed": {"age": [12]}}.get(kind)
+    missing = "?" if kind == "text" else None
+    model = AdaFairClassifier(n_estimators=8, threshold="per_group", bands=bands, missing_group=missing, random_state=0)
+    data = X.rename(columns={"skill": "sensitive_features"}) if kind == "numbers" else X.drop(columns="years")
+    model.fit(data, y, sensitive_features=given)
+    model.set_threshold(np.linspace(-0.4, 0.6, len(model.groups_)))
+    names = {"crossed": ["s0", "s1"], "numbers": ["sensitive_features_2"]}.get(kind, ["sensitive_features"])
+    graph = model.to_onnx()
+    assert [i.name for i in graph.graph.input][data.shape[1] :] == names
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    label, _, score = session.run(None, onnx_inputs(model, data, sensitive_features=given))
+    np.testing.assert_array_equal(label, model.predict(data, sensitive_features=given))
+    np.testing.assert_array_equal(score, model.decision_function(data, sensitive_features=given))
+    with pytest.raises(ValueError, match="the groups are no column of X: pass them too"):
+        onnx_inputs(model, data)
+    with pytest.raises(ValueError, match=r"sensitive_features must have 300 rows and . columns"):
+        onnx_inputs(model, data, sensitive_features=X[["years", "years", "years"]])
 
 
 # --- What is refused ------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from ..datasets._table import distinct_values, find_classes, to_bunch
 from ..estimators import AdaFairClassifier
 from ..metrics import group_counts
 from ..notions import FairnessNotion, get_notion
+from ..recommended import ParityBoostClassifier
 from ._files import check_files, check_model_file, check_report
 from ._streams import as_files, is_standard, standard_output
 from ._tables import read_pieces, table_writer
@@ -32,6 +33,7 @@ from ._text import shortened
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
 
 # The columns that `predict` adds.
+METHODS = ("adafair", "parityboost")
 ADDED = ("prediction", "probability")
 
 
@@ -51,6 +53,10 @@ def train(
     """Train, save the model, write the report; return what to tell the user."""
     check_files({"the data": data}, {"--model": model_path, "--report": report})
     check_report(report)
+    parameters = dict(parameters)
+    method = parameters.pop("method", "adafair")
+    if method not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
     jobs = parameters["n_jobs"]
     if not 0 < abs(jobs) <= MAX_THREADS:
         raise ValueError(f"--jobs must be a number of threads up to {MAX_THREADS}, or -1 for one per core, got {jobs}")
@@ -69,8 +75,9 @@ def train(
     X, y, s = table.data, table.target, table.sensitive
     raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
     n_groups = len(pd.DataFrame(s).drop_duplicates())
-    notion, threshold = get_notion(parameters["notion"]), parameters["threshold"]
-    problem = too_large(X.shape[1], n_groups, parameters["n_estimators"], notion, threshold)
+    model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters)
+    notion = get_notion(model.notion)
+    problem = too_large(X.shape[1], n_groups, model.n_estimators, notion, model.threshold)
     if problem is not None:
         raise ValueError(f"the model could not be saved: {problem}; use fewer --rounds, or --drop what is not needed")
     share = (0.3 if report else 0.0) if holdout is None else holdout
@@ -86,11 +93,14 @@ def train(
         X, X_new, y, y_new, s, s_new, raw, raw_new = train_test_split(
             X, y, s, raw, test_size=share, random_state=parameters.get("random_state"), stratify=cells
         )
-    model = AdaFairClassifier(**parameters).fit(X, y, sensitive_features=raw)
+    model.fit(X, y, sensitive_features=raw)
     # Trained on 0 and 1, so that the class called positive is the positive one whatever the labels are.
     model.classes_ = _labels(*find_classes(file[target], positive))
     _save(model, model_path)
-    lines = [f"{len(X):,} rows, {X.shape[1]} columns: θ = {model.theta_} of {model.n_estimators_} rounds."]
+    size = f"θ = {model.theta_} of {model.n_estimators_} rounds"
+    if isinstance(model, ParityBoostClassifier):
+        size = f"the mean of {len(model.thetas_)} trainings, {model.theta_} trees in all"
+    lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size}."]
     features = [name for name in sensitive if name in X]
     if features:
         lines.append(f"{_listed(features)} is also a feature of the model; --exclude-sensitive leaves it out.")
@@ -102,7 +112,8 @@ def train(
         predicted = model.predict(X_new, **({"sensitive_features": raw_new} if needs_groups(model) else {}))
         found = audit_predictions(labels, predicted, sensitive_features=s_new, positive_label=model.classes_[1])
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
-        lines += [*_beside(labels, predicted, baseline.predict(X_new), s_new, notion, model.classes_[1]), ""]
+        name = type(model).__name__.removesuffix("Classifier")
+        lines += [*_beside(labels, predicted, baseline.predict(X_new), s_new, notion, model.classes_[1], name), ""]
     lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
     if report:
         from ..report import write_report
@@ -136,7 +147,9 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"each of {', '.join(names)}"
 
 
-def _beside(true: Any, ours: Any, plain: Any, groups: Any, notion: FairnessNotion, positive: Any) -> list[str]:
+def _beside(
+    true: Any, ours: Any, plain: Any, groups: Any, notion: FairnessNotion, positive: Any, name: str
+) -> list[str]:
     """The plain model beside ours, in the few numbers that matter."""
     counts = [group_counts(true, p, sensitive_features=groups, pos_label=positive)[0] for p in (ours, plain)]
     rows = {
@@ -147,8 +160,8 @@ def _beside(true: Any, ours: Any, plain: Any, groups: Any, notion: FairnessNotio
         rows[f"{notion.name.replace('_', ' ')} (difference)"] = [notion.violation(count) for count in counts]
     width = max(map(len, rows))
     lines = ["Beside a plain model, AdaBoost with as many rounds, on the same rows:"]
-    lines.append(" " * width + f"{'AdaFair':>10}{'AdaBoost':>10}")
-    lines += [name.ljust(width) + "".join(f"{float(value):>10.3f}" for value in pair) for name, pair in rows.items()]
+    lines.append(" " * width + f"{name:>13}{'AdaBoost':>10}")
+    lines += [row.ljust(width) + f"{float(a):>13.3f}{float(b):>10.3f}" for row, (a, b) in rows.items()]
     return lines
 
 

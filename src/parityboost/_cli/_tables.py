@@ -113,12 +113,11 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
 
 def _typed_frame(frame: pd.DataFrame, columns: dict[str, Any], decimal: str = ".") -> pd.DataFrame:
     """Categories with the type they had in training: what was read as text may stand for truth values or numbers."""
-    typed = {
-        name: _as_type_of(column.categories, frame[name], decimal)
-        for name, column in columns.items()
-        if isinstance(column, CategoricalColumn)
-    }
-    return frame.assign(**typed)
+    frame = frame.copy()
+    for name, column in columns.items():
+        if isinstance(column, CategoricalColumn):
+            frame[name] = _as_type_of(column.categories, frame[name], decimal)
+    return frame
 
 
 def _typed_groups(groups: pd.DataFrame, model: Any, decimal: str = ".") -> pd.DataFrame:
@@ -128,11 +127,11 @@ def _typed_groups(groups: pd.DataFrame, model: Any, decimal: str = ".") -> pd.Da
     if groups.shape[1] and groups.shape[1] != len(known[0]):
         names = ", ".join(map(repr, groups.columns))
         raise ValueError(f"the model's groups are made of {len(known[0])} columns, --sensitive names {names}")
-    typed = {}
+    groups = groups.copy()
     for j, name in enumerate(groups.columns):
         values = [group[j] for group in known if group[j] != model._grouping.missing_group]
-        typed[name] = _as_type_of([0.0] if name in bands else values, groups[name], decimal)
-    return groups.assign(**typed)
+        groups[name] = _as_type_of([0.0] if name in bands else values, groups[name], decimal)
+    return groups
 
 
 def _as_type_of(known: Sequence[Any], column: pd.Series[Any], decimal: str) -> pd.Series[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from .._choice.frontier import SelectionData
 from .._choice.rule import Choice, Rounds
 from .._choice.settings import Settings
 from .._choice.thresholds import SAME_OBJECTIVE
+from .._model.warning import FitWarning
 from .._stats.rates import balanced_error_rate
 from .loop import Boosted
 
@@ -32,9 +34,9 @@ MAX_ROWS_TO_TRY = 1 << 16  # remedies are tried on a part of more rows than this
 SHOWN = 5
 
 
-def choose_again(selection: SelectionData, settings: Settings, unit: float) -> Choice:
+def choose_again(selection: SelectionData, settings: Settings, unit: float, all_rows: bool = False) -> Choice:
     """What other settings would have chosen; on every so many rows if there are very many."""
-    step = -(-len(selection.cell) // MAX_ROWS_TO_TRY)
+    step = 1 if all_rows else -(-len(selection.cell) // MAX_ROWS_TO_TRY)
     part = replace(selection, cell=selection.cell[::step], weight=selection.weight[::step])
     rounds = Rounds(settings, unit * step)
     for margin in selection.margins():
@@ -236,3 +238,24 @@ def hardly_predicts_a_class(counts: Floats) -> bool:
 
 def _is_useless(choice: Choice) -> bool:
     return hardly_predicts_a_class(choice.chosen) or choice.theta <= FEW_LEARNERS
+
+
+class FittedAverage(Fitted):
+    """The same for an average of several runs, which has one stage and no θ."""
+
+    def _one_column_decides(self) -> str | None:
+        return None
+
+    def _few_learners(self) -> str | None:
+        return None
+
+
+def warn_of(
+    choice: Choice, settings: Settings, selection: SelectionData, unit: float, groups: list[str], labels: list[str]
+) -> list[str]:
+    """Warn of an average that may be of no use; the words."""
+    boosted = Boosted([], choice, "n_estimators")
+    messages = FittedAverage(boosted, settings, selection, unit, groups, labels, None).messages()
+    for message in messages:
+        warn(message, FitWarning, stacklevel=5)
+    return messages

@@ -22,9 +22,10 @@ from .constraints import read_orders, read_partners
 from .progress import Progress
 
 if TYPE_CHECKING:
+    from .._table.bundles import Bundles
     from .loop import Boosted
     from .preparation import CodedTables, Part, Split
-    from .samples import Sample
+    from .samples import CodedSample, Sample
 
 
 class TrainingMixin(ReadingMixin):
@@ -115,12 +116,16 @@ class TrainingMixin(ReadingMixin):
 
     def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""
+        return self._native_learner(coded.bundles, coded.train, coded.selection, start)
+
+    def _native_learner(self, bundles: Bundles, train: CodedSample, selection: CodedSample, start: Floats) -> Any:
+        """Stumps or trees of depth two."""
         from .learners.stump import StumpLearner
         from .learners.tree import TreeLearner
 
-        binner = coded.bundles.binner
+        binner = bundles.binner
         names = [column.name for column in binner.columns]
-        given = coded.bundles, coded.train, coded.selection, start, self.criterion
+        given = bundles, train, selection, start, self.criterion
         orders = read_orders(self.monotonic_cst, names, binner)
         partners = read_partners(self.interaction_cst, names)
         return StumpLearner(*given, orders) if self.max_depth == 1 else TreeLearner(*given, orders, partners)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from .._model.ensemble import EstimatorEnsemble, StumpEnsemble
+from .._model.averaged import AveragedEnsemble
+from .._model.ensemble import EstimatorEnsemble
 from .._model.groups import GroupSource
 from .._model.tree_ensemble import TreeEnsemble
 from .._table.binning import CategoricalColumn, Column
 from ..notions import FairnessNotion, get_notion
+from .average_json import describe_average
 from .json_history import encode_history
 from .json_values import (
     encode_array,
@@ -40,17 +43,13 @@ def describe(model: Any) -> dict[str, Any]:
             "cannot hold: model.set_params(estimator=None).save(…) stores it"
         )
     ensemble, history, source = model._ensemble, model._history, model._group_source
-    used = set(() if source is None else source.columns).union(*(learner.features for learner in ensemble.learners))
+    used = {*ensemble.used_features(), *(() if source is None else source.columns)}
     return {
         "format": FORMAT,
         "version": VERSION,
         "class": name,
         "made_with": {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}},
-        "parameters": {
-            key: _encode_parameter(key, value)
-            for key, value in model.get_params(deep=False).items()
-            if key != "device"  # whoever reads the file may have another one
-        },
+        "parameters": {key: _encode_parameter(key, value) for key, value in _parameters(model).items()},
         **_describe_fitted_with(model),
         **({"warnings": list(model.warnings_)} if model.warnings_ else {}),
         "classes": encode_array(model.classes_, "classes_"),
@@ -61,13 +60,30 @@ def describe(model: Any) -> dict[str, Any]:
         "fitted": {key: encode_value(getattr(model, key), key) for key in model._stored_values},
         "named_columns": hasattr(model, "feature_names_in_"),
         "columns": [_describe_column(column, j in used) for j, column in enumerate(ensemble.binner.columns)],
-        **(describe_trees(ensemble) if isinstance(ensemble, TreeEnsemble) else _describe_stumps(ensemble)),
+        **_describe_learners(model),
         "history_columns": list(history),
         "history": encode_history(history),
     }
 
 
-def _describe_stumps(ensemble: StumpEnsemble) -> dict[str, Any]:
+def _parameters(model: Any) -> dict[str, Any]:
+    """The parameters; splits that were given are stored as their number, since they are positions in data.
+
+    Not the device: whoever reads the file may have another one.
+    """
+    parameters: dict[str, Any] = model.get_params(deep=False)
+    parameters.pop("device", None)
+    if "n_bags" in parameters and not isinstance(parameters["n_bags"], Integral):
+        parameters["n_bags"] = len(model.thetas_)
+    return parameters
+
+
+def _describe_learners(model: Any) -> dict[str, Any]:
+    ensemble = model._ensemble
+    if isinstance(ensemble, AveragedEnsemble):
+        return describe_average(model)
+    if isinstance(ensemble, TreeEnsemble):
+        return describe_trees(ensemble)
     weighted = zip(ensemble.alphas, ensemble.stumps, strict=True)
     return {"stumps": [{"alpha": float(alpha), **stump._asdict()} for alpha, stump in weighted]}
 

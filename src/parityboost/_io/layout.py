@@ -10,6 +10,7 @@ FORMAT, VERSION = "parityboost model", 2
 # Where each class that can be stored lives. A file names one of these and nothing else.
 CLASSES = {
     "AdaFairClassifier": "parityboost.estimators",
+    "ParityBoostClassifier": "parityboost.recommended",
     "AdaBoostClassifier": "parityboost.baselines.adaboost",
     "SMOTEBoostClassifier": "parityboost.baselines.smoteboost",
 }
@@ -23,8 +24,8 @@ REQUIRED = (
     *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "per_group"),
     *("fitted", "named_columns", "columns", "history_columns", "history"),
 )
-# The learners: the first of these, or the other two.
-LEARNERS = ("stumps", "trees", "pairs")
+# What predicts: the first of these, or the next two, or the last.
+LEARNERS = ("stumps", "trees", "pairs", "average")
 
 
 def find_class(name: str) -> Any:

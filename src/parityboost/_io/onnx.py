@@ -19,6 +19,7 @@ from .._model.pairs import Pair
 from .._table.binning import Column, NumericColumn
 from .._table.sources import NumberSource, Source, raise_infinite, read_sources
 from .atomic import write_atomically
+from .onnx_groups import Part, add_thresholds, missing_text, own_inputs, own_names, read_parts
 
 OUTPUTS = ("label", "probabilities", "score")
 OLDEST_OPSET, ML_OPSET = 13, 2
@@ -35,7 +36,9 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     if not OLDEST_OPSET <= opset <= newest:
         raise ValueError(f"opset must be from {OLDEST_OPSET} to {newest}, what the installed onnx knows, got {opset!r}")
 
-    (tables, pairs), constant = model._score_effects(pure=False)
+    source = model._group_source
+    apart = source is not None and source.codes is None  # thresholds that are no step function of a column
+    (tables, pairs), constant = (model._feature_effects(pure=False), 0.0) if apart else model._score_effects(pure=False)
     columns = model._ensemble.binner.columns
     graph = Graph(onnx, input_names(columns))
     scores = []
@@ -58,6 +61,11 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
             scores.append(graph.lookup(codes[f].name, table[codes[f].stands_for]))
     for pair in pairs:
         scores.append(graph.pair_score(pair, *(codes.get(f) for f in pair.features)))
+    if apart:
+        parts = read_parts(source)
+        scores.append(
+            add_thresholds(graph, source, parts, _group_inputs(graph, source, parts, columns), model.threshold_)
+        )
     if not scores:  # the same score for all
         scores.append(graph.zeros())
     graph.decide(scores, float(constant), label_values(model.classes_))
@@ -67,7 +75,18 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     return proto
 
 
-def onnx_inputs(model: Any, X: Any) -> dict[str, NDArray[Any]]:
+def _group_inputs(graph: Graph, source: Any, parts: list[Part], columns: tuple[Column, ...]) -> list[tuple[str, str]]:
+    """The name of each part's input, and its text for a missing value."""
+    if source.columns:
+        of_x = [(graph.inputs[f], columns[f]) for f in source.columns]
+        return [(name, missing_text(category_texts(column)) if is_text(column) else "") for name, column in of_x]
+    names = [unused_name(name, {*graph.inputs, *OUTPUTS}) for name in own_names(parts)]
+    for name, part in zip(names, parts, strict=True):
+        graph.add_input(name, part.is_text)
+    return [(name, missing_text(part.texts)) for name, part in zip(names, parts, strict=True)]
+
+
+def onnx_inputs(model: Any, X: Any, *, sensitive_features: Any = None) -> dict[str, NDArray[Any]]:
     """The rows of X as the inputs of the graph that ``model.to_onnx()`` makes.
 
     Parameters
@@ -76,6 +95,8 @@ def onnx_inputs(model: Any, X: Any) -> dict[str, NDArray[Any]]:
         The fitted model.
     X : DataFrame or array-like of shape (n_samples, n_features)
         Whatever ``model.predict`` takes. Infinite numbers are refused.
+    sensitive_features : array-like, Series or DataFrame, optional
+        The groups, if each has its own threshold and they are no columns of X.
 
     Returns
     -------
@@ -98,13 +119,22 @@ def onnx_inputs(model: Any, X: Any) -> dict[str, NDArray[Any]]:
     True
     """
     check_is_fitted(model)
-    model._score_effects(pure=False)  # says so if the model has no tables
+    model._feature_effects(pure=False)  # says so if the model has no tables
     sources, binner = read_sources(model._read_new(X)), model._ensemble.binner
     binner.check(sources)
-    return {
+    found = {
         name: (_text_input(column, source) if is_text(column) else _number_input(column, source))[:, None]
         for name, column, source in zip(input_names(binner.columns), binner.columns, sources, strict=True)
     }
+    of_groups = model._group_source
+    if of_groups is not None and not of_groups.columns:
+        if sensitive_features is None:
+            raise ValueError("this model has a threshold per group, and the groups are no column of X: pass them too")
+        parts = read_parts(of_groups)
+        names = [unused_name(name, {*found, *OUTPUTS}) for name in own_names(parts)]
+        for name, values in zip(names, own_inputs(parts, sensitive_features, len(sources[0])), strict=True):
+            found[name] = values[:, None]
+    return found
 
 
 def _number_input(column: Column, source: Source) -> Floats:
@@ -145,11 +175,6 @@ def _text_input(column: Any, source: Source) -> NDArray[Any]:
     none = next(text for i in range(len(taken) + 1) if (text := f"other {i}") not in taken)
     shown = [text_of.get(value, value if _is_text_of_its_own(value, taken) else none) for value in found]
     return np.array([*shown, missing], dtype=object)[codes]
-
-
-def missing_text(texts: list[str]) -> str:
-    """The text that stands for a missing value among the texts of categories."""
-    return next(text for text in ("", *(f"missing {i}" for i in range(len(texts)))) if text not in texts)
 
 
 def _is_text_of_its_own(value: Any, taken: set[str]) -> bool:

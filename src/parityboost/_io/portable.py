@@ -88,8 +88,9 @@ class StorageMixin:
         ``probabilities`` of shape ``(rows, 2)``, double; ``score`` of shape ``(rows,)``, double. Labels and scores are
         exactly those of :meth:`predict` and :meth:`decision_function`; probabilities differ by rounding at most.
 
-        Thresholds per group are part of the graph if a single column of X holds the groups, each with a bin of its own;
-        otherwise they cannot be.
+        Thresholds per group are part of the graph. If the groups are no columns of X, there is an input for them,
+        ``sensitive_features``, or ``s0``, ``s1``, … for several columns. A group that did not occur in training has the
+        mean threshold.
 
         An infinite number, which :meth:`predict` refuses, cannot be refused by a graph: +∞ lies in a column's last bin,
         -∞ counts as missing.

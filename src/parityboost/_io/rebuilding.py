@@ -8,14 +8,15 @@ import numpy as np
 
 from .._engine.codes import MAX_BINS, MAX_CATEGORIES, X_BINNED_DTYPE
 from .._engine.threads import MAX_THREADS
+from .._model.averaged import AveragedEnsemble
 from .._model.ensemble import StumpEnsemble
 from .._model.grid import LARGE_THRESHOLD, THRESHOLD_GRID, on_fine_grid
 from .._model.groups import GroupSource
-from .._model.tree_ensemble import TreeEnsemble
 from .._model.trees import Stump
 from .._table.binning import Binner, CategoricalColumn, Column, NumericColumn
 from .._table.grouping import Grouping
 from ..notions import NOTION_NAMES, get_notion
+from .average_json import read_average
 from .json_history import decode_history
 from .json_values import (
     decode_array,
@@ -54,8 +55,7 @@ def rebuild(root: Node) -> Any:
     by_old_rule = fields["version"].value == 1
     taken: set[str] = set()
     columns = tuple(_read_column(node, taken, by_old_rule) for node in fields["columns"].items(MAX_COLUMNS, 1))
-    model._ensemble = _read_ensemble(root, fields, Binner(columns))
-    n_learners = len(model._ensemble.alphas)
+    n_learners = _read_learners(root, fields, Binner(columns), model)
     model.n_features_in_ = len(columns)
     if fields["named_columns"].flag():
         model.feature_names_in_ = object_array([column.name for column in columns])
@@ -145,16 +145,27 @@ def _read_column(node: Node, taken: set[str], by_old_rule: bool) -> Column:
     return NumericColumn(name, edges, len(edges) + 1)
 
 
-def _read_ensemble(root: Node, fields: dict[str, Node], binner: Binner) -> StumpEnsemble | TreeEnsemble:
-    """The learners: stumps, or trees and the training rows in the cells of their pairs."""
+def _read_learners(root: Node, fields: dict[str, Node], binner: Binner, model: Any) -> int:
+    """Set what predicts: stumps, or trees with the training rows in the cells of their pairs, or averaged tables.
+
+    The number of learners that were trained.
+    """
     given = {name for name in LEARNERS if name in fields}
+    averages = type(model).__name__ == "ParityBoostClassifier"
+    if given == {"average"} and averages:
+        read_average(model, fields["average"], binner, fields["per_group"].value is not None)
+        return sum(model._bag_sizes)
+    if averages:
+        root.fail("the field 'average'")
     if given == {"trees", "pairs"}:
-        return read_trees(fields["trees"], fields["pairs"], binner)
+        model._ensemble = read_trees(fields["trees"], fields["pairs"], binner)
+        return len(model._ensemble.trees)
     if given != {"stumps"}:
         root.fail("either the field 'stumps' or the fields 'trees' and 'pairs'")
     nodes = fields["stumps"].items(MAX_STUMPS, 1)
     stumps, alphas = zip(*(_read_stump(node, binner.columns) for node in nodes), strict=True)
-    return StumpEnsemble(binner, list(stumps), np.array(alphas))
+    model._ensemble = StumpEnsemble(binner, list(stumps), np.array(alphas))
+    return len(stumps)
 
 
 def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
@@ -187,7 +198,8 @@ def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
             fields["codes"].fail("null, unless one column holds the groups")
         found = [item.integer(1, columns[at[0]].n_bins) for item in fields["codes"].items(n_groups, n_groups)]
         codes = np.array(found, dtype=X_BINNED_DTYPE)
-    rounds = fields["rounds"].items(model.n_estimators_, model.n_estimators_)
+    n_choices = 1 if isinstance(model._ensemble, AveragedEnsemble) else model.n_estimators_
+    rounds = fields["rounds"].items(n_choices, n_choices)
     thresholds = np.array([_read_thresholds(item, n_groups) for item in rounds])
     return GroupSource(model.groups_, shares, at, codes, model._grouping), thresholds
 

@@ -36,6 +36,10 @@ class StumpEnsemble:
         self.alphas = alphas
         self._last: tuple[int, Floats, list[int]] | None = None
 
+    def used_features(self) -> set[int]:
+        """The features that some learner asks about."""
+        return {feature for learner in self.learners for feature in learner.features}
+
     @property
     def learners(self) -> list[Stump]:
         """The weak learners."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from .._arrays import Floats
+
 # Learner weights are multiples of this. Sums of thousands of them are then exact in float64, so a margin is the same to
 # the last bit in whatever order it is added up (round by round, per feature, elsewhere), and a tie is a tie.
 ALPHA_GRID = 2.0**-36
@@ -18,3 +22,9 @@ def on_grid(value: float) -> float:
 def on_fine_grid(value: float) -> float:
     """The nearest multiple of ``THRESHOLD_GRID``."""
     return value if abs(value) > LARGE_THRESHOLD else round(value / THRESHOLD_GRID) * THRESHOLD_GRID
+
+
+def all_on_grid(values: Floats) -> Floats:
+    """The nearest multiples of ``ALPHA_GRID``."""
+    rounded: Floats = np.rint(values / ALPHA_GRID) * ALPHA_GRID
+    return rounded

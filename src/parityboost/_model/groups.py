@@ -69,7 +69,7 @@ class GroupSource:
 
     def by_code(self, thresholds: Floats) -> Floats:
         """The threshold for each code of the sensitive column; the mean one for what is missing or unseen."""
-        table = np.full(N_CODES, self._mean(thresholds))
+        table = np.full(N_CODES, self.mean(thresholds))
         table[self.codes] = thresholds
         return table
 
@@ -87,14 +87,15 @@ class GroupSource:
                 "this model has a threshold per group, and the groups are no column of X: pass sensitive_features=…, "
                 "or name the column with the parameter sensitive_feature before fit"
             )
-        by_row: Floats = np.append(thresholds, self._mean(thresholds))[group]  # -1 is the last
+        by_row: Floats = np.append(thresholds, self.mean(thresholds))[group]  # -1 is the last
         return by_row
 
     def sensitive_features(self, X: Any) -> pd.DataFrame | None:
         """The sensitive columns of X, None if there are none."""
         return _columns(X, self.columns) if self.columns else None
 
-    def _mean(self, thresholds: Floats) -> float:
+    def mean(self, thresholds: Floats) -> float:
+        """The threshold of whoever is in none of the groups, weighted by their shares."""
         return on_fine_grid(float(self.shares @ thresholds))
 
     def _encode(self, binner: Binner, X: Any, rows: Any) -> Codes:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._arrays import Floats
 from .._engine.codes import MISSING, N_CODES
-from .grid import ALPHA_GRID
+from .grid import all_on_grid
 from .trees import Tree
 
 CHUNK = 48  # bits of a number that tells codes apart
@@ -184,4 +184,4 @@ def _additive_part(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
         rows[row] = np.average(scores[row] - columns, weights=of_columns)
     for column in np.flatnonzero(of_columns == 0.0):
         columns[column] = np.average(scores[:, column] - rows, weights=of_rows)
-    return np.rint(rows / ALPHA_GRID) * ALPHA_GRID, np.rint(columns / ALPHA_GRID) * ALPHA_GRID
+    return all_on_grid(rows), all_on_grid(columns)

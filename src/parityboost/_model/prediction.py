@@ -26,7 +26,7 @@ class PredictionMixin:
     """Prediction from an ensemble, θ and a threshold; a mixin of the classifier."""
 
     n_jobs: int | None
-    device: str
+    device: str = "cpu"
     classes_: NDArray[Any]
     theta_: int
     n_estimators_: int

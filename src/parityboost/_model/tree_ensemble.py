@@ -39,6 +39,10 @@ class TreeEnsemble:
         self._last: tuple[int, Effects, Tables] | None = None
         self._pure: tuple[int, Effects] | None = None
 
+    def used_features(self) -> set[int]:
+        """The features that some learner asks about."""
+        return {feature for learner in self.learners for feature in learner.features}
+
     @property
     def learners(self) -> list[Tree]:
         """The weak learners."""
@@ -97,26 +101,7 @@ class TreeEnsemble:
 
     def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
         """Σ_{j≤θ} α_j h_j(x)."""
-        sources = read_sources(X)
-        self.binner.check(sources)
-        _, tables = self._tables(theta)
-        if device != "cpu":
-            return placed_margin(self.binner, sources, tables.used, tables.add)
-        margin = np.zeros(len(X))
-        n_used = max(len(tables.used), 1)
-        size = min(max(BLOCK_BYTES // n_used, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
-
-        def task(first: int, last: int) -> None:
-            codes = np.empty((n_used, min(size, len(margin))), dtype=X_BINNED_DTYPE)
-            for b in range(first, last):
-                rows = slice(b * size, min((b + 1) * size, len(margin)))
-                for k, f in enumerate(tables.used):
-                    codes[k, : rows.stop - rows.start] = self.binner.columns[f].encode(sources[f], rows)
-                tables.add(codes, margin[rows])
-
-        with Team(n_threads) as team:
-            team.run(task, -(-len(margin) // size), size * len(sources))
-        return margin
+        return predict_margins(self.binner, self._tables(theta)[1], X, n_threads, device)
 
     def staged_margin(self, X: Any) -> Iterator[Floats]:
         """The margin after each round."""
@@ -190,3 +175,26 @@ class Tables:
                 self._steps,
                 margin,
             )
+
+
+def predict_margins(binner: Binner, tables: Tables, X: Any, n_threads: int, device: str = "cpu") -> Floats:
+    """The margin of each row of X."""
+    sources = read_sources(X)
+    binner.check(sources)
+    if device != "cpu":
+        return placed_margin(binner, sources, tables.used, tables.add)
+    margin = np.zeros(len(X))
+    n_used = max(len(tables.used), 1)
+    size = min(max(BLOCK_BYTES // n_used, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+
+    def task(first: int, last: int) -> None:
+        codes = np.empty((n_used, min(size, len(margin))), dtype=X_BINNED_DTYPE)
+        for b in range(first, last):
+            rows = slice(b * size, min((b + 1) * size, len(margin)))
+            for k, f in enumerate(tables.used):
+                codes[k, : rows.stop - rows.start] = binner.columns[f].encode(sources[f], rows)
+            tables.add(codes, margin[rows])
+
+    with Team(n_threads) as team:
+        team.run(task, -(-len(margin) // size), size * len(sources))
+    return margin

@@ -31,7 +31,7 @@ class ReadingMixin:
 
     classes_: NDArray[Any]
     groups_: NDArray[Any]
-    device: str
+    device: str = "cpu"
     _sensitive_feature: Any
     _grouping: Grouping
 

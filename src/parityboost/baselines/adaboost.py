@@ -41,7 +41,6 @@ class AdaBoostClassifier(AdaFairClassifier):
     monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
-    device = "cpu"
     bands = None
     missing_group = None
 

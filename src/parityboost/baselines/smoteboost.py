@@ -101,7 +101,6 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     monotonic_cst = None
     validation_fraction = None
     sensitive_feature = None
-    device = "cpu"
     bands = None
     missing_group = None
 

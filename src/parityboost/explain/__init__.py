@@ -18,6 +18,7 @@ from ._gaps import compare_gaps, gap_decomposition
 from ._reading import CONSTANT as CONSTANT
 from ._reading import TOTAL as TOTAL
 from ._reading import check_model as check_model
+from ._reading import kinds_of as kinds_of
 from ._scores import contributions, importances, pair_function, pair_functions, shape_function, shape_functions
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ def feature_effects(model: Any) -> Effects:
     check_model(model)
     effects: Effects = model._feature_effects()
     return effects
+
+
+def kinds_of(names: Iterable[str]) -> str:
+    """What rows of a table are called."""
+    return "features and pairs" if any(PAIR in name for name in names) else "features"
 
 
 def pair_names(pairs: list[Pair], columns: tuple[Column, ...]) -> list[str]:

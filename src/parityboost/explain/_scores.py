@@ -222,10 +222,10 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     Returns
     -------
     DataFrame
-        One row per feature, and per pair of features that trees of depth two combine. ``alpha_share`` is a feature's
-        share of the weights α of the learners (``feature_importances_``); pairs have none of their own. If X is given,
-        ``mean_abs_deviation`` is how far the contribution to the score is from its mean, on average over X; this
-        decides the order.
+        One row per feature. ``alpha_share`` is a feature's share of the weights α of the learners
+        (``feature_importances_``). If X is given, there is also a row per pair of features that trees of depth two
+        combine, which has no share of α of its own, and ``mean_abs_deviation`` is how far the contribution to the
+        score is from its mean, on average over X; this decides the order.
 
     Examples
     --------
@@ -239,6 +239,7 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     x1               0.0
     """
     tables, pairs = feature_effects(model)
+    pairs = pairs if X is not None else []
     columns = columns_of(model)
     names = pd.Index([*(column.name for column in columns), *pair_names(pairs, columns)], name="feature")
     table = pd.DataFrame({"alpha_share": [*model.feature_importances_, *[np.nan] * len(pairs)]}, index=names)

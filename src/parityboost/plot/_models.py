@@ -192,7 +192,7 @@ def waterfall(
     values = row.iloc[0] if isinstance(row, pd.DataFrame) else pd.Series(list(row[0]))
     shown = {
         feature: f"{_style.cut(feature, 40)} = {_style.cut(_value(value), 22)}"
-        for feature, value in zip(own.index, values, strict=True)
+        for feature, value in zip(own.index, values, strict=False)  # pairs of features come after the features
     }
     own = _top_and_rest(own.to_frame("score"), top)["score"]
     ends = start + np.cumsum(own.to_numpy())
@@ -267,7 +267,7 @@ def importances(
     ax.set_xlim(left=0)
     ax.set_xlabel("share of the learners' weights α" if X is None else "mean absolute deviation of the contribution")
     most = "The" if len(shown) == len(used) else f"The first {len(shown)} of the"
-    _style.title(ax, f"{most} {len(used)} features used, of {len(table)}", ROWS_TITLE)
+    _style.title(ax, f"{most} {len(used)} {explain.kinds_of(table.index)} used, of {len(table)}", ROWS_TITLE)
     return ax
 
 
@@ -346,5 +346,6 @@ def _top_and_rest(table: pd.DataFrame, top: int) -> pd.DataFrame:
     table = table.iloc[order]
     if len(table) <= top + 1:
         return table
-    rest = table.iloc[top:].sum().to_frame(f"{len(table) - top} other features").T
+    others = table.iloc[top:]
+    rest = others.sum().to_frame(f"{len(others)} other {explain.kinds_of(map(str, others.index))}").T
     return pd.concat([table.iloc[:top], rest])

@@ -144,7 +144,7 @@ def _draw(ax: Axes, scores: Floats, weight: Floats, few: float) -> None:
             )
         )
         if written and rows:
-            dark = float(colour[:3] @ [0.299, 0.587, 0.114]) < 0.55
+            dark = float(colour[:3] @ [0.299, 0.587, 0.114]) < 0.5
             ax.text(
                 j,
                 i,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Floats
+from .._model.dial import WEIGHTS
 from .._stats import rates
 from .._stats.intervals import Interval, critical_z
 from ..estimators import AdaFairClassifier
@@ -51,10 +52,13 @@ def rounds(
 ) -> dict[str, Any]:
     """Predicted positives after every round, per group and true class: all rates of all rounds follow from them.
 
-    ``predictions`` are those of ``staged_predict``, ``names`` those of the groups. Without sample weights counts are
-    numbers of rows.
+    ``predictions`` are those of ``staged_predict``, or those at each point of the dial; ``names`` those of the groups.
+    Without sample weights counts are numbers of rows.
     """
-    n_groups, n_rounds, theta = len(names), model.n_estimators_, model.theta_
+    dial = getattr(model, "_dial", None)
+    places: list[Any] = list(range(1, model.n_estimators_ + 1)) if dial is None else list(WEIGHTS)
+    here = model.theta_ if dial is None else model.fairness_
+    n_groups, n_rounds = len(names), len(places)
     cell = group.astype(np.intp) * 2 + y
 
     def count(rows: Any) -> NDArray[Any]:
@@ -64,20 +68,25 @@ def rounds(
     totals = count(slice(None))
     every = -(-n_rounds * n_groups // MAX_CELLS)
     kept, selected = [], []
-    for j, labels in enumerate(predictions, start=1):
-        if j % every == 0 or j in (1, theta, n_rounds):
-            kept.append(j)
+    for j, (place, labels) in enumerate(zip(places, predictions, strict=True), start=1):
+        if j % every == 0 or j in (1, n_rounds) or place == here:
+            kept.append(place)
             selected.append(count(labels == model.classes_[1]))
     positive = np.array(selected, dtype=np.float64)
     notion = shown_notion(model)
     counts = np.stack([totals - positive, positive], axis=-1)
-    on = selection_part(model)
-    chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]]
+    on = "validation" if dial is not None else selection_part(model)
+    if dial is None:
+        chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]].to_numpy()
+    else:
+        points = [dial.points[WEIGHTS.index(place)] for place in kept]
+        chosen = np.array([(point.ber, point.violation) for point in points])
     return {
         "groups": names,
         "negatives": totals[:, 0].tolist(),
         "positives": totals[:, 1].tolist(),
-        "theta": theta,
+        "symbol": "θ" if dial is None else "fairness",
+        "theta": here,
         "rounds": kept,
         "false_positives": [row[:, 0].tolist() for row in selected],
         "true_positives": [row[:, 1].tolist() for row in selected],
@@ -86,8 +95,8 @@ def rounds(
         "violation": notion.violation(counts).tolist(),
         # What θ was chosen by; a model without a notion chooses none.
         "chosen_on": on if model._fitted.notion.gaps else None,
-        "chosen_ber": chosen.iloc[:, 0].tolist(),
-        "chosen_violation": chosen.iloc[:, 1].tolist(),
+        "chosen_ber": chosen[:, 0].tolist(),
+        "chosen_violation": chosen[:, 1].tolist(),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from .. import explain
 from . import _plot_parts as draw
 from . import _tables
 from ._pairs import figure as pair
@@ -128,7 +129,7 @@ def importances(report: Row) -> Figure:
     layout["xaxis"] |= draw.axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
     trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], SERIES[0])
     most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
-    kinds = "features and pairs" if report["model"]["pairs"] else "features"
+    kinds = explain.kinds_of(row["feature"] for row in used)
     caption = (
         f"Importance of {most}{len(used)} {kinds} that the model uses, of {len(report['model']['importances'])}: "
         f"{what}. {shown[0]['feature']} matters most."
@@ -165,7 +166,7 @@ def history(report: Row) -> Figure:
             "x": rounds["rounds"],
             "y": [None if value is None else draw.rounded(value) for value in values],
             "line": {"color": colour, "width": 2 if dash == "solid" else 1.3, "dash": dash},
-            "hovertemplate": "θ = %{x}: %{y:.3f}<extra></extra>",
+            "hovertemplate": f"{rounds['symbol']} = %{{x}}: %{{y:.3f}}<extra></extra>",
         }
         for name, values, colour, dash in series
     ]
@@ -183,25 +184,30 @@ def history(report: Row) -> Figure:
         }
     )
     layout = draw.layout(380, legend=len(series))
-    layout["xaxis"] |= {"zeroline": False} | draw.axis_title("number of learners θ")
+    layout["xaxis"] |= {"zeroline": False} | draw.axis_title(
+        "number of learners θ" if rounds["symbol"] == "θ" else "fairness: 0 is the plain model, 1 the fair one"
+    )
     layout["yaxis"] |= {"rangemode": "tozero"}
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": theta, "x1": theta}
     layout["shapes"] = [
         line | {"line": {"color": MUTED, "width": 1, "dash": "dash"}},
         line | {"line": {"color": INK, "width": 1}},
     ]
+    where = "after every round" if rounds["symbol"] == "θ" else "from the plain model to the fair one and beyond"
     chosen = (
         ""
         if on is None
-        else (f" Dotted: on the {on} data, where the objective (error plus gap) is lowest at the chosen θ.")
+        else f" Dotted: on the {on} data, where the objective (error plus gap) is lowest at the chosen θ."
+        if rounds["symbol"] == "θ"
+        else " Dotted: on the rows that the trainings held out, by which the thresholds were chosen."
     )
     caption = (
-        f"Balanced error and {gap.lower()} on these data after every round; lower is better. The dashed upright line "
-        f"is the chosen θ = {theta}.{chosen}"
+        f"Balanced error and {gap.lower()} on these data {where}; lower is better. The dashed upright line "
+        f"is the chosen {rounds['symbol']} = {theta}.{chosen}"
     )
     table = Table(
         "Measures after every round",
-        ["θ", *(name for name, *_ in series)],
+        [rounds["symbol"], *(name for name, *_ in series)],
         [
             [str(j), *("–" if values[i] is None else f"{values[i]:.3f}" for _, values, *_ in series)]
             for i, j in enumerate(rounds["rounds"])
@@ -264,7 +270,8 @@ def gaps(found: Row, at: int) -> Figure:
     shown = [("total", found["total"]), *((row["feature"], row["parts"]) for row in rows[:12])]
     if len(rows) > 12:
         rest = [sum(row["parts"][m] for row in rows[12:]) for m in range(n_models)]
-        shown.append((f"{len(rows) - 12} other features", rest))
+        kinds = explain.kinds_of(row["feature"] for row in rows[12:])
+        shown.append((f"{len(rows) - 12} other {kinds}", rest))
     traces = []
     for m, name in enumerate(found["models"]):
         values = [draw.rounded(parts[m]) for _, parts in shown]

@@ -108,9 +108,9 @@
   const now = document.getElementById("theta-now");
   const update = () => {
     const at = Number(slider.value) - 1, theta = rounds.rounds[at], found = measure(at);
-    slider.setAttribute("aria-valuetext", `${theta} learners`);
-    now.textContent = `θ\u00a0=\u00a0${theta}`;
-    document.querySelectorAll("[data-theta]").forEach((element) => { element.textContent = `θ\u00a0=\u00a0${theta}`; });
+    slider.setAttribute("aria-valuetext", rounds.symbol === "θ" ? `${theta} learners` : `${rounds.symbol} ${theta}`);
+    now.textContent = `${rounds.symbol}\u00a0=\u00a0${theta}`;
+    document.querySelectorAll("[data-theta]").forEach((element) => { element.textContent = `${rounds.symbol}\u00a0=\u00a0${theta}`; });
     for (const [name, value] of Object.entries(found)) {
       if (name !== "groups") show(name, name.endsWith("accuracy") ? percent(value) : points(value));
     }

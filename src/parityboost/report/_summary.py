@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import version
 from inspect import signature
@@ -13,6 +14,8 @@ import pandas as pd
 
 from .. import explain
 from .._io.json_values import to_plain
+from .._model.averaged import AveragedEnsemble
+from .._model.dial import WEIGHTS
 from .._model.ensemble import EstimatorEnsemble
 from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
 from .._stats.intervals import Interval
@@ -124,7 +127,9 @@ def build(
         "n_features": model.n_features_in_,
     }
     report["model"] = _model(model, X, table, weights)
-    report["rounds"] = _measures.rounds(model, model.staged_predict(X, **groups_too), positive, group, names, weights)
+    stages = _stages(model, X, groups_too)
+    if stages is not None:
+        report["rounds"] = _measures.rounds(model, stages, positive, group, names, weights)
     if baseline is not None:
         report["comparison"] = _comparison(baseline, audited, X, y, predicted, options)
     report["gaps"] = _gaps(model, baseline, X, positive, frame, weights)
@@ -215,6 +220,16 @@ def _fit_baseline(model: AdaFairClassifier, train: tuple[Any, Any]) -> AdaBoostC
     return baseline
 
 
+def _stages(model: Any, X: Any, groups_too: dict[str, Any]) -> Any:
+    """The predictions after every round, or at every point of the dial; None for an average that has neither."""
+    if not isinstance(model._ensemble, AveragedEnsemble):
+        return model.staged_predict(X, **groups_too)
+    if model._dial is None:
+        return None
+    moved = copy(model)
+    return (moved.set_fairness(w).predict(X, **groups_too) for w in WEIGHTS)
+
+
 def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[str, Any]:
     defaults = signature(type(model)).parameters
     parameters = [
@@ -234,6 +249,7 @@ def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[s
         "parameters": parameters,
         "theta": model.theta_,
         "n_estimators": model.n_estimators_,
+        "n_bags": len(model.thetas_) if isinstance(model._ensemble, AveragedEnsemble) else None,
         "threshold": threshold,
         "importances": None,
         "shapes": None,

@@ -106,10 +106,12 @@ def _about_model(report: Row) -> list[str]:
         if model["learner"] is None
         else (f"the weighted votes of {model['theta']} models of the kind {model['learner']}")
     )
+    if model["n_bags"]:
+        rules = f"{model['theta']} small decision trees from {model['n_bags']} trainings, averaged"
     trained = "" if model["notion"] == "none" else f" It was trained for {goal(model['notion'])}."
     kept = (
         ""
-        if model["theta"] == model["n_estimators"]
+        if model["theta"] == model["n_estimators"] or model["n_bags"]
         else f" {model['n_estimators']} were trained; only the first is used: the model is hardly trained."
         if model["theta"] == 1
         else f" {model['n_estimators']} were trained; the first {model['theta']} are used."
@@ -260,6 +262,7 @@ def _not_conclude(report: Row) -> list[str]:
             "What would happen if a person’s features changed. The curves say how the model scores a value, not what "
             "the value brings about."
         )
+    if report["rounds"] and report["rounds"]["symbol"] == "θ":
         items.append(
             "That another number of rules θ would do as well as the slider shows, if it was chosen with the slider: "
             "a choice needs data of its own."

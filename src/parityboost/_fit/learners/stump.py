@@ -107,6 +107,7 @@ class StumpSearch:
         self._team = train.sample.team
         n_features = len(bundles.bundle_of)
         self._all_columns = np.ones(n_features, dtype=np.bool_)
+        self._no_limits = np.array([0.0, 1.0, 0.0])  # see ``is_in_order``
         self._scores = np.empty(n_features)
         self._splits = np.empty(n_features, dtype=np.int64)
         self._missing_left = np.empty(n_features, dtype=np.bool_)
@@ -119,7 +120,8 @@ class StumpSearch:
     def best(self, histograms: Histograms, units: Floats, total: float) -> TrainedStump:
         """The stump with the purest leaves; ``units[class]`` is what an integer in the histograms weighs."""
         bundles, values = self.bundles, histograms.values
-        self._find_splits(values, units, self._all_columns, np.array([0.0, 1.0, splitting.TIE * total]))
+        self._no_limits[2] = splitting.TIE * total
+        self._find_splits(values, units, self._all_columns, self._no_limits)
         leaf_of_code = np.empty(N_CODES, dtype=np.uint8)
         leaf_sums, leaf_mass = np.empty((2, 2), dtype=np.int64), np.empty((2, 2), dtype=np.int64)
         feature = splitting.choose_stump(

@@ -1,0 +1,206 @@
+"""Several trainings on different parts of the rows, and one model of all: their mean.
+
+Each bag trains on its part of the rows and chooses θ and a threshold on the rows that it holds out. Its margins,
+shifted by that threshold and divided by their standard deviation, are averaged. A row's *out-of-bag* margin is the mean
+over the bags that held it out: what they say about a row that they were not trained on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from .._arrays import Codes, Floats
+from .._choice.settings import Settings
+from .._engine.codes import MISSING, N_CODES
+from .._engine.threads import Team
+from .._model.averaged import Bundled, average, differences, margins_of
+from .._model.grid import all_on_grid
+from .._model.pairs import Effects
+from .._table.binning import Binner
+from .._table.bundles import Bundles
+from .._table.inputs import stratified_split
+from .loop import Boosted, boost
+from .preparation import Part
+from .samples import CodedSample, Sample, merge_equal_rows
+
+Rows = NDArray[np.intp]
+
+
+class Fold(NamedTuple):
+    """Which rows a bag trains on, and which it holds out, among the rows that count."""
+
+    train: Rows
+    held: Rows
+
+
+def draw_folds(part: Part, n_bags: int, fraction: float, rng: np.random.RandomState) -> list[Fold]:
+    """Splits that hold out a share of each class and group."""
+    drawn = (stratified_split(part.cell, fraction, rng) for _ in range(n_bags))
+    return [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
+
+
+def read_folds(splits: Any, part: Part, X: Any, y: Any) -> list[Fold]:
+    """Splits that the user gives, as (train, test) positions in X or as a splitter of scikit-learn's."""
+    pairs: Iterable[Any] = splits.split(X, y) if hasattr(splits, "split") else splits
+    place = np.full(len(X), -1, dtype=np.intp)
+    place[part.positions] = np.arange(len(part.positions))
+    folds = []
+    for b, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ValueError(f"n_bags[{b}] must be a pair of rows to train on and rows to hold out, got {pair!r:.60}")
+        train, held = (_positions(rows, len(X), f"n_bags[{b}][{side}]") for side, rows in enumerate(pair))
+        if len(np.intersect1d(train, held)):
+            raise ValueError(f"n_bags[{b}]: row {np.intersect1d(train, held)[0]} is both trained on and held out")
+        folds.append(Fold(*(found[found >= 0] for found in (place[train], place[held]))))
+    if not folds:
+        raise ValueError("n_bags holds no splits: give at least one pair of rows to train on and rows to hold out")
+    return folds
+
+
+def _positions(rows: Any, n_rows: int, where: str) -> Rows:
+    found = np.asarray(rows)
+    if found.dtype == np.bool_ and found.shape == (n_rows,):
+        found = np.flatnonzero(found)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or len(found) == 0:
+        raise ValueError(f"{where} must be a list of row positions, got {rows!r:.60}")
+    wrong = found[(found < 0) | (found >= n_rows)]
+    if len(wrong):
+        raise ValueError(f"{where}: there is no row {wrong[0]}, X has {n_rows}")
+    unique: Rows = np.unique(found).astype(np.intp)
+    return unique
+
+
+@dataclass(frozen=True)
+class CodeTable:
+    """The codes of all rows that count, which all bags share."""
+
+    bundles: Bundles
+    codes: Codes  # [bundle, row]
+
+    @classmethod
+    def of(cls, binner: Binner, columns: list[Codes], team: Team) -> CodeTable:
+        """From the codes of each column, which are consumed."""
+        bundles = Bundles.of(binner, [columns], team)
+        return cls(bundles, bundles.consume(columns, team))
+
+    @property
+    def bundled(self) -> Bundled:
+        return self.codes, self.bundles.bundle_of, self.bundles.code_of
+
+    def sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
+        """Some of the rows as a sample."""
+        sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
+        codes = np.ascontiguousarray(self.codes[:, sample.rows])
+        has_missing, has_other = np.zeros((2, len(self.bundles.bundle_of)), dtype=np.bool_)
+        present = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
+        for f, column in enumerate(self.bundles.binner.columns):
+            found = self.bundles.code_of[f][present[self.bundles.bundle_of[f]]]
+            has_missing[f] = (found == MISSING).any()
+            has_other[f] = column.categorical and (found == column.n_bins + 1).any()
+        return merge_equal_rows(CodedSample(sample, codes, has_missing, has_other))
+
+
+class Bag(NamedTuple):
+    """What one training leaves behind."""
+
+    boosted: Boosted
+    effects: Effects  # of its first θ learners
+    importances: Floats
+    threshold: float
+    deviation: float  # of its margins on the rows that it held out
+    held: Rows
+    margins: Floats  # of these rows, shifted and scaled
+
+    @property
+    def factor(self) -> float:
+        return 1.0 / self.deviation
+
+
+LearnerOf = Callable[[CodedSample, CodedSample], Any]
+
+
+def train_bags(
+    folds: Sequence[Fold],
+    part: Part,
+    table: CodeTable,
+    settings: Settings,
+    n_groups: int,
+    make_learner: LearnerOf,
+    unit: float,
+    n_jobs: int,
+) -> list[Bag]:
+    """Train each bag, side by side; the bags do not depend on how many at a time."""
+    # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
+    settings = replace(settings, threshold="auto")
+
+    def train(fold: Fold) -> Bag:
+        with Team(1) as team:
+            coded = table.sample(part, fold.train, n_groups, team)
+            learner = make_learner(coded, table.sample(part, fold.held, n_groups, team))
+            boosted = boost(learner, settings, None, unit)
+        ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+        theta = boosted.choice.theta
+        effects = ensemble.effects(theta)
+        threshold = float(boosted.choice.thresholds[theta - 1])
+        margins = margins_of(effects, table.bundled, fold.held) - threshold
+        deviation = standard_deviation(margins, part.masses.at(fold.held).values)
+        scaled = margins / deviation
+        return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
+
+    # The kernels release the GIL: threads share the codes and need no copies.
+    trained: list[Bag] = Parallel(n_jobs=min(n_jobs, len(folds)), prefer="threads")(delayed(train)(f) for f in folds)
+    return trained
+
+
+def standard_deviation(values: Floats, mass: NDArray[Any]) -> float:
+    """Of weighted values; 1 if they are all the same. Sums are rounded once, so that no order changes a bit."""
+    weighted = values * mass if len(mass) else values
+    total = float(mass.sum()) if len(mass) else float(len(values))
+    mean = math.fsum(weighted.tolist()) / total
+    squares = (values - mean) ** 2
+    variance = math.fsum((squares * mass if len(mass) else squares).tolist()) / total
+    return math.sqrt(variance) or 1.0
+
+
+class Combined(NamedTuple):
+    """The mean of the bags."""
+
+    effects: Effects
+    spread: Floats
+    importances: Floats
+    offset: float  # the mean of their thresholds, on the same scale
+    rows: Rows  # that some bag held out
+    margins: Floats  # of these rows, by the bags that did
+
+
+def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
+    """The bags' mean, and what it says about rows that were held out."""
+    n_bags, n_rows = len(bags), len(part.cell)
+    factors = [bag.factor / n_bags for bag in bags]
+    parts = [bag.effects for bag in bags]
+    effects = average(parts, factors, table.bundled, part.masses.values, part.masses.unit)
+    sums, times = np.zeros(n_rows), np.zeros(n_rows)
+    for bag in bags:
+        sums[bag.held] += bag.margins
+        times[bag.held] += 1.0
+    rows = np.flatnonzero(times)
+    offset = math.fsum(factor * bag.threshold for factor, bag in zip(factors, bags, strict=True))
+    # On the scale of the averaged tables' sums, so that one threshold serves both.
+    margins = all_on_grid(sums[rows] / times[rows] + offset)
+    importances = np.mean([bag.importances for bag in bags], axis=0)
+    return Combined(effects, differences(parts, factors), importances, offset, rows, margins)
+
+
+def same_cells(ends: Sequence[Combined], part: Part, table: CodeTable) -> list[Combined]:
+    """The same means with pairs that have the same cells in all of them, so that they can be blended."""
+    effects = [end.effects for end in ends]
+    given = table.bundled, part.masses.values, part.masses.unit
+    chosen = np.eye(len(ends)).tolist()
+    return [end._replace(effects=average(effects, row, *given)) for end, row in zip(ends, chosen, strict=True)]

@@ -1,0 +1,167 @@
+"""The mean of several ensembles: tables like those of one of them, and how far the ensembles differ.
+
+Tables are sums of ±α, so a mean of tables predicts like the mean of the ensembles. Means are rounded to the grid of α:
+sums of them are as exact as those of a single ensemble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Codes, Floats, Integers
+from .._engine.codes import N_CODES
+from .._table.binning import Binner
+from .grid import all_on_grid
+from .pairs import Effects, Pair, purify
+from .tree_ensemble import Tables, predict_margins
+
+Bundled = tuple[Codes, NDArray[Any], NDArray[Any]]  # joint codes, the row of each feature in them, its code
+
+
+class AveragedEnsemble:
+    """Tables per feature and per pair of features, without the learners that they are made of.
+
+    Attributes
+    ----------
+    tables : Effects
+        What adds up to the margin.
+    spread : ndarray of shape (n_features, 256)
+        How far the ensembles differ in what a feature does on its own: the standard deviation, per code.
+    shares : ndarray of shape (n_features,)
+        Each feature's importance.
+    """
+
+    def __init__(self, binner: Binner, tables: Effects, spread: Floats, shares: Floats) -> None:
+        self.binner = binner
+        self.tables = tables
+        self.spread = spread
+        self.shares = shares
+        self._ready: Tables | None = None
+        self._pure: Effects | None = None
+
+    learners: tuple[Any, ...] = ()
+    alphas = np.empty(0)
+
+    def effects(self, theta: int) -> Effects:
+        """The tables; there is nothing to choose among."""
+        return self.tables
+
+    def pure_effects(self, theta: int) -> Effects:
+        """The same with all that a feature does on its own in its own table; not to be written to."""
+        if self._pure is None:
+            self._pure = purify(self.tables)
+        return self._pure
+
+    def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
+        """The sum of the tables' scores."""
+        if self._ready is None:
+            self._ready = Tables(self.tables)
+        return predict_margins(self.binner, self._ready, X, n_threads, device)
+
+    def staged_margin(self, X: Any) -> Iterator[Floats]:
+        """What there is after the first and only stage."""
+        yield self.margin(X, 1)
+
+    def importances(self, theta: int) -> Floats:
+        """Each feature's share."""
+        return self.shares
+
+    def used_features(self) -> set[int]:
+        """The features that anything depends on."""
+        alone = np.flatnonzero(self.tables.tables.any(axis=1) | self.spread.any(axis=1)).tolist()
+        return {*alone, *(f for pair in self.tables.pairs for f in pair.features)}
+
+    def with_tables(self, tables: Effects) -> AveragedEnsemble:
+        """The same columns with other tables."""
+        return AveragedEnsemble(self.binner, tables, self.spread, self.shares)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_ready": None, "_pure": None}
+
+
+def average(
+    parts: Sequence[Effects], factors: Sequence[float], bundled: Bundled, mass: Integers, unit: float
+) -> Effects:
+    """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells."""
+    tables = all_on_grid(np.sum([f * part.tables for part, f in zip(parts, factors, strict=True)], axis=0))
+    found: dict[tuple[int, int], list[tuple[Pair, float]]] = {}
+    for part, factor in zip(parts, factors, strict=True):
+        for pair in part.pairs:
+            found.setdefault(pair.features, []).append((pair, factor))
+    pairs = []
+    for features, weighted in sorted(found.items()):
+        row_of, column_of = (
+            common_cells([getattr(pair, side) for pair, _ in weighted]) for side in ("row_of", "column_of")
+        )
+        rows, columns = (np.unique(cell_of, return_index=True)[1] for cell_of in (row_of, column_of))
+        each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
+        weight = count_pair(features, row_of, column_of, bundled, mass).astype(np.float64) * unit
+        pairs.append(Pair(features, row_of, column_of, all_on_grid(np.sum(each, axis=0)), weight))
+    return Effects(tables, pairs)
+
+
+def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Number the codes so that those have the same number which have it in each of the tables."""
+    _, first, inverse = np.unique(np.stack(cells), axis=1, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.uint8)
+    rank[np.argsort(first)] = np.arange(len(first))  # in the order of their first codes: missing stays 0
+    numbers: NDArray[np.uint8] = rank[inverse.ravel()]
+    return numbers
+
+
+def count_pair(
+    features: tuple[int, int],
+    row_of: NDArray[np.uint8],
+    column_of: NDArray[np.uint8],
+    bundled: Bundled,
+    mass: Integers,
+) -> Integers:
+    """The mass of the rows in each cell of a pair."""
+    from .._engine.kernels.lookup import count_cells  # numba is needed only now
+
+    codes, place_of, code_of = bundled
+    first, second = features
+    counts = np.zeros((int(row_of.max()) + 1, int(column_of.max()) + 1), dtype=np.int64)
+    count_cells(
+        codes[place_of[first]],
+        codes[place_of[second]],
+        row_of[code_of[first]],
+        column_of[code_of[second]],
+        mass,
+        counts,
+    )
+    return counts
+
+
+def margins_of(effects: Effects, bundled: Bundled, rows: NDArray[Any]) -> Floats:
+    """The margins of some rows that are there as joint codes."""
+    from .._engine.kernels.lookup import add_steps
+
+    codes, place_of, code_of = bundled
+    margin = np.zeros(len(rows))
+    taken: dict[int, Codes] = {}
+
+    def column(f: int) -> Codes:
+        place = int(place_of[f])
+        if place not in taken:
+            taken[place] = codes[place][rows]
+        return taken[place]
+
+    for f in np.flatnonzero(effects.tables.any(axis=1)).tolist():
+        add_steps(column(f), effects.tables[f][code_of[f]], margin)
+    for pair in effects.pairs:
+        first, second = pair.features
+        at = pair.row_of[code_of[first]][column(first)], pair.column_of[code_of[second]][column(second)]
+        margin += pair.scores[at]
+    return margin
+
+
+def differences(parts: Sequence[Effects], factors: Sequence[float]) -> Floats:
+    """The standard deviation over ensembles of what each feature does on its own, per code."""
+    alone = np.array([factor * len(parts) * purify(part).tables for part, factor in zip(parts, factors, strict=True)])
+    spread: Floats = alone.std(axis=0, ddof=1) if len(parts) > 1 else np.zeros((alone.shape[1], N_CODES))
+    return spread

@@ -1,0 +1,140 @@
+"""What an average of several trainings can do besides predicting: move along its dial, and give probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from joblib import effective_n_jobs
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Floats
+from .calibration import Calibrator
+from .control import ControlMixin
+from .dial import WEIGHTS, Dial, Point, nearest
+from .prediction import History
+
+
+class BlendingMixin(ControlMixin):
+    """Control of an averaged model; a mixin of the classifier."""
+
+    n_jobs: int | None
+    fairness_: float
+    _dial: Dial | None
+    _calibrator: Calibrator
+    _bag_sizes: list[int]
+    _history: History
+    _read_new: Any
+
+    def _take(self, point: Point) -> None:
+        self.threshold_, self._calibrator = point.threshold, point.calibrator
+        if self._group_source is not None:
+            self._group_thresholds = np.asarray(point.threshold)[None]
+
+    def set_fairness(self, fairness: float) -> Self:
+        """Move along the trade-off, without refitting: from the plain model (0) to the fair one (1) and beyond.
+
+        The threshold that was chosen for this blend at fit is set as well. For models fitted with ``dial=True``.
+
+        Parameters
+        ----------
+        fairness : float
+            One of 0.0, 0.1, 0.2, … 2.0.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, dial=True, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> model.set_fairness(0.5).fairness_
+        0.5
+        """
+        check_is_fitted(self)
+        if self._dial is None:
+            raise AttributeError(
+                "set_fairness needs the plain model beside the fair one: fit with dial=True, which takes about twice "
+                "as long. set_threshold moves this model, and frontier() lists the choices"
+            )
+        at = nearest(fairness)
+        self._ensemble = self._ensemble.with_tables(self._dial.effects(WEIGHTS[at]))
+        self._take(self._dial.points[at])
+        self.fairness_ = WEIGHTS[at]
+        return self
+
+    def predict_calibrated(self, X: Any) -> Floats:
+        """Probabilities per class, calibrated on rows that were held out: of 100 rows with 0.8, about 80 are positive.
+
+        They rise with the score. :meth:`predict_proba` gives scores that agree with :meth:`predict` instead: 0.5 is
+        where the decision changes, which need not be where the classes are equally likely.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            One column per class, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> bool(abs(model.predict_calibrated(adult.data)[:, 1].mean() - adult.target.mean()) < 0.02)
+        True
+        """
+        X = self._read_new(X)
+        positive = self._calibrator.at(self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs)))
+        return np.column_stack([1.0 - positive, positive])
+
+    def frontier(self, *args: Any, **options: Any) -> pd.DataFrame:
+        """As in :class:`AdaFairClassifier`, with ``fairness`` instead of θ: every blend with every threshold.
+
+        Parameters
+        ----------
+        *args, **options :
+            As there.
+
+        Returns
+        -------
+        DataFrame
+            The choices that no other beats in balanced error and violation.
+        """
+        found = super().frontier(*args, **options)
+        weights = np.array([1.0] if self._dial is None else WEIGHTS)
+        fairness = weights[found.pop("theta").to_numpy() - 1]
+        found.insert(0, "fairness", fairness)
+        return found
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """What every round of boosting left behind, a row per bag and round; a copy."""
+        check_is_fitted(self)
+        index = [(b, j) for b, size in enumerate(self._bag_sizes, 1) for j in range(1, size + 1)]
+        return pd.DataFrame(self._history, index=pd.MultiIndex.from_tuples(index, names=["bag", "round"]))
+
+    def set_theta(self, theta: float) -> Any:
+        """Not for an average of several trainings, each of which has its own θ."""
+        raise AttributeError(
+            "this model is an average of several trainings, each with a θ of its own: set_fairness and set_threshold "
+            "move it along its trade-off, and frontier() lists the choices"
+        )
+
+    def staged_decision_function(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
+        """Not for an average of several trainings."""
+        raise AttributeError(
+            "an average of several trainings has no stages; set_fairness moves it between the plain and the fair "
+            "model, and history_ has every round"
+        )

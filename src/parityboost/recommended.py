@@ -1,0 +1,354 @@
+"""The model that we recommend: several trainings, averaged, with the settings that measure best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from ._arrays import Floats
+from ._choice.frontier import SelectionData
+from ._choice.settings import Settings
+from ._engine.threads import Team
+from ._model.averaged import AveragedEnsemble
+from ._model.blending import BlendingMixin
+from ._model.calibration import Calibrator
+from ._model.dial import FAIR, WEIGHTS, Dial, Point
+from ._model.grid import all_on_grid
+from ._table.inputs import check_groups, group_names, shown
+from ._table.sources import column_names, find_categorical, read_sources
+from ._table.weights import read_class_weight, rows_per_weight
+from .estimators import MAX_GROUP_THRESHOLDS, AdaFairClassifier
+from .notions import NoNotion, StatisticalParity, get_notion
+
+__all__ = ["ParityBoostClassifier"]
+
+MAX_BAGS = 1000
+MIN_ROWS_TO_BLEND = 500  # of each class and group, held out
+
+
+class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
+    """The recommended fair classifier: AdaFair's boosting, averaged over several splits of the data.
+
+    Each of ``n_bags`` trainings sees its own part of the rows, and chooses its number of trees and its threshold on the
+    rest. Their scores are averaged, and the final threshold is chosen by what they say about rows that they were not
+    trained on. The average of sums of step functions is one again, so the model is still a glass box, and it needs no
+    sensitive attribute to predict.
+
+    The choice never gives up more than half of the balanced accuracy over chance that there is (``keep``).
+
+    Parameters
+    ----------
+    notion : str or FairnessNotion, default="disparate_mistreatment"
+        What should be equal across groups, as in :class:`AdaFairClassifier`. For ``"statistical_parity"`` the false
+        positives of the group that is selected more pay as well, so that the outcome hardly depends on which label is
+        called positive.
+    n_bags : int, list of splits or splitter, default=4
+        How many trainings; or pairs of row positions to train on and to hold out; or an object with a method ``split``
+        like those of scikit-learn. Give splits of your own if rows belong together, as those of one person do.
+    n_estimators : int, default=200
+        Largest number of boosting rounds of each training.
+    max_depth : {1, 2}, default=2
+        Depth of the trees: 1 for functions of one feature each, 2 for pairs of features too.
+    c : float, default=1.0
+        Between 1 (choose by balanced error) and 0 (by error).
+    epsilon : float, default=0.0
+        Tolerance: differences between groups up to this cost nothing.
+    update : {"confidence", "discrete"}, default="discrete"
+        How misclassified instances gain weight.
+    class_weight : {"balanced", "balanced_groups"}, dict or None, default="balanced_groups"
+        The starting weights.
+    threshold : float, "auto" or "per_group", default="auto"
+        The decision threshold: chosen on rows that were held out, for all or per group; or a number.
+    interaction_cst : {"pairwise", "no_interactions"}, list of sets or None, default=None
+        Which features may occur together in a tree.
+    monotonic_cst : dict, array-like or None, default=None
+        1 for a number that the score may only rise with, -1 for one that it may only fall with.
+    criterion : {"gini", "error"}, default="gini"
+        What the trees optimise.
+    max_bins : int, default=255
+        Largest number of bins of a numeric column.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Columns to split by category.
+    validation_fraction : float, default=0.33
+        Share of the rows, stratified by class and group, that each training holds out.
+    n_iter_no_change : int or None, default=None
+        Stop a training after so many rounds without a better choice.
+    keep : float, default=0.5
+        The share of the best balanced accuracy over chance that a choice has to keep.
+    dial : bool, default=False
+        Also train the plain model, so that :meth:`set_fairness` can move between the two; takes about twice as long.
+    max_violation : float or None, default=None
+        The largest violation that is acceptable: among choices below it the lowest balanced error is taken.
+    sensitive_feature : str, int, list or None, default=None
+        The column(s) of X that hold the sensitive attribute.
+    bands : dict or None, default=None
+        Where to cut numeric sensitive columns.
+    missing_group : str or None, default=None
+        The group of rows whose sensitive value is missing.
+    n_jobs : int or None, default=None
+        Number of threads; the model does not depend on it.
+    verbose : int, default=0
+        Whether to show progress.
+    random_state : int, RandomState or None, default=None
+        Decides the splits.
+
+    Attributes
+    ----------
+    classes_, groups_, threshold_, warnings_, feature_importances_, n_features_in_, feature_names_in_ :
+        As in :class:`AdaFairClassifier`.
+    fairness_ : float
+        Where the model stands between the plain one (0) and the fair one (1), see :meth:`set_fairness`.
+    thetas_ : ndarray of shape (number of bags,)
+        How many trees of each training are used.
+    theta_, n_estimators_ : int
+        How many trees are used, and how many were trained, in all.
+    history_ : DataFrame
+        One row per bag and round, as in :class:`AdaFairClassifier`.
+
+    Examples
+    --------
+    >>> from parityboost import ParityBoostClassifier
+    >>> from parityboost.datasets import load_adult
+    >>> adult = load_adult()
+    >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, random_state=0)
+    >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+    >>> model.predict(adult.data).shape, len(model.thetas_)
+    ((45175,), 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: rule
+            for name, rule in AdaFairClassifier._parameter_constraints.items()
+            if name not in ("cumulative", "costs_from", "learner_weight", "estimator")
+        },
+        "dial": ["boolean"],
+        "n_bags": [Interval(Integral, 1, MAX_BAGS, closed="both"), list, tuple, HasMethods(["split"])],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    }
+    # Not to be chosen here: what measures best, see the documentation.
+    cumulative, costs_from, learner_weight, estimator = True, "training", "error", None
+
+    def __init__(
+        self,
+        notion: Any = "disparate_mistreatment",
+        n_bags: Any = 4,
+        *,
+        n_estimators: int = 200,
+        max_depth: int = 2,
+        c: float = 1.0,
+        epsilon: float = 0.0,
+        update: str = "discrete",
+        class_weight: Any = "balanced_groups",
+        threshold: float | str = "auto",
+        interaction_cst: Any = None,
+        monotonic_cst: Any = None,
+        criterion: str = "gini",
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        validation_fraction: float = 0.33,
+        n_iter_no_change: int | None = None,
+        keep: float = 0.5,
+        dial: bool = False,
+        max_violation: float | None = None,
+        sensitive_feature: Any = None,
+        bands: dict[Any, Any] | None = None,
+        missing_group: str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.notion = notion
+        self.n_bags = n_bags
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.c = c
+        self.epsilon = epsilon
+        self.update = update
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.interaction_cst = interaction_cst
+        self.monotonic_cst = monotonic_cst
+        self.criterion = criterion
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.keep = keep
+        self.dial = dial
+        self.max_violation = max_violation
+        self.sensitive_feature = sensitive_feature
+        self.bands = bands
+        self.missing_group = missing_group
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
+    ) -> ParityBoostClassifier:
+        """Train on X, y.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; missing values are fine.
+        y : array-like of shape (n_samples,)
+            Labels of two classes. The larger label is the positive class.
+        sensitive_features : array-like, Series or DataFrame, optional
+            The group of each instance. Not needed if ``sensitive_feature`` names columns of X.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each instance: weight 2 equals a repeated row.
+        validation : tuple, optional
+            Data to choose the final threshold on, instead of the rows that the trainings held out: ``(X, y)``, ``(X, y,
+            sensitive_features)`` or ``(X, y, sensitive_features, sample_weight)``.
+
+        Returns
+        -------
+        self
+        """
+        from ._fit.bags import CodeTable, combine, draw_folds, read_folds, same_cells, train_bags
+        from ._table.binning import Binner
+
+        self._forget()
+        X = self._read_table(X, reset=True)
+        settings = self._settings()
+        rng = check_random_state(self.random_state)
+        rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight))
+        n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
+        self._check_number_of_groups(settings)
+        if isinstance(self.n_bags, Integral):
+            folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
+        elif isinstance(self.n_bags, str):  # which has a method split as well
+            raise ValueError(
+                f"n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
+                f"{self.n_bags!r}"
+            )
+        else:
+            folds = read_folds(self.n_bags, rows, X, y)
+        for fold in folds:
+            for part, what in zip(fold, ("trains on", "holds out"), strict=True):
+                totals = np.bincount(rows.cell[part], minlength=2 * n_groups).reshape(2, n_groups).T
+                where = f"the rows that a bag {what}"
+                check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
+        unit = rows_per_weight(sample_weight, len(X))
+        n_jobs = effective_n_jobs(self.n_jobs)
+        with Team(n_jobs) as team:
+            sources = read_sources(X)
+            categorical = find_categorical(X, sources, self.categorical_features)
+            masses = rows.masses.values_or_none
+            binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
+            table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
+        start = read_class_weight(self.class_weight, self.classes_)
+
+        def make_learner(train: Any, selection: Any) -> Any:
+            from ._fit.loop import starting_factors
+
+            return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
+
+        bags = train_bags(folds, rows, table, settings, n_groups, make_learner, unit, n_jobs)
+        ends = [combine(bags, rows, table)]
+        if self.dial:
+            plain = replace(settings, notion=NoNotion())
+            ends = [
+                combine(train_bags(folds, rows, table, plain, n_groups, make_learner, unit, n_jobs), rows, table),
+                *ends,
+            ]
+            ends = same_cells(ends, rows, table)
+        fair = ends[-1]
+        self._fitted = settings
+        self._ensemble = AveragedEnsemble(binner, fair.effects, fair.spread, fair.importances)
+        self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
+        self.theta_ = int(self.thetas_.sum())
+        self.n_estimators_ = sum(len(bag.boosted.rounds) for bag in bags)
+        self._keep_history(bags, settings, column_names(X))
+        if settings.threshold == "per_group":
+            self._group_source = self._source_of_groups(X, rows, sensitive_features, binner)
+        if validation is None:
+            held = rows.at(fair.rows)
+            cell, weight = held.cell, held.masses.values.astype(np.float64) * held.masses.unit
+            margins = [end.margins for end in ends]
+        else:
+            X_given, positions, cell, weights = self._read_validation(validation)
+            weight = np.empty(0) if weights is None else weights
+            margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
+            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
+        self._choose(ends, SelectionData(cell, weight, n_groups, _stages(margins)), settings, unit)
+        return self
+
+    def _settings(self) -> Settings:
+        settings = super()._settings()
+        if isinstance(self.notion, str) and settings.notion == get_notion("statistical_parity"):
+            settings = replace(settings, notion=StatisticalParity(boost="both"))
+        return settings
+
+    def _check_number_of_groups(self, settings: Settings) -> None:
+        self._warn_if_too_large(settings.notion, settings.threshold)
+        if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
+            raise ValueError(
+                f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
+                'groups, cut the column into bands, or use threshold="auto", one threshold for all'
+            )
+
+    def _source_of_groups(self, X: Any, rows: Any, sensitive_features: Any, binner: Any) -> Any:
+        from ._fit.preparation import Split
+
+        source = self._find_group_source(X, rows, Split(X, rows, X, None), sensitive_features)
+        return source.with_codes(binner, X, rows.positions, rows.cell % len(self.groups_))
+
+    def _choose(self, ends: Any, selection: SelectionData, settings: Settings, unit: float) -> None:
+        """Thresholds for the averaged margins, on a dial for every blend, and what is to be said about the choice."""
+        from ._fit.advice import choose_again, warn_of
+
+        stages = [replace(selection, margins=_stages([margin])) for margin in selection.margins()]
+        choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
+        points = tuple(map(_point, stages, choices))
+        self._selection = selection
+        self._dial = Dial(ends[0].effects, ends[1].effects, points) if self.dial else None
+        at = 0
+        if self._dial is not None:
+            # One more number to choose: with few rows in a class of a group it would be fitted to noise.
+            enough = selection.totals.min() * unit >= MIN_ROWS_TO_BLEND
+            at = choose_again(selection, settings, unit, all_rows=True).theta - 1 if enough else FAIR
+            self._ensemble = self._ensemble.with_tables(self._dial.effects(WEIGHTS[at]))
+        self.fairness_ = WEIGHTS[at] if self.dial else 1.0
+        self._take(points[at])
+        names, labels = group_names(self.groups_), [shown(label) for label in self.classes_]
+        self.warnings_ = warn_of(choices[at], settings, stages[at], unit, names, labels)
+
+    def _keep_history(self, bags: list[Any], settings: Settings, columns: list[str]) -> None:
+        """What each round of each training left behind."""
+        from ._fit.history import history
+
+        names, labels = group_names(self.groups_), [shown(label) for label in self.classes_]
+        inner = replace(settings, threshold="auto")
+        tables = [history(bag.boosted, inner, names, labels, columns, True) for bag in bags]
+        self._bag_sizes = [len(bag.boosted.rounds) for bag in bags]
+        self._history = {}
+        for name in tables[0]:
+            parts = [table[name] for table in tables]
+            self._history[name] = list(chain(*parts)) if isinstance(parts[0], list) else np.concatenate(parts)
+
+
+def _point(stage: SelectionData, choice: Any) -> Point:
+    """What a choice of the threshold comes to."""
+    threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
+    calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
+    return Point(threshold, float(choice.measures.ber[0]), float(choice.measures.violation[0]), calibrator)
+
+
+def _stages(margins: list[Floats]) -> Any:
+    """A function that goes through the blends of the margins of both ends, or through the margins of the only one."""
+    if len(margins) == 1:
+        return lambda: iter(margins)
+    plain, fair = margins
+    return lambda: (all_on_grid(plain + w * (fair - plain)) for w in WEIGHTS)

@@ -1,0 +1,343 @@
+"""ParityBoostClassifier: several trainings, averaged into one glass box."""
+
+import copy
+import json
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import GroupKFold, StratifiedShuffleSplit
+
+from conftest import make_people
+from fuzz.model_files import damage_structure, written
+from parityboost import FitWarning, ModelFileError, ParityBoostClassifier, explain, load
+from parityboost._fit.bags import standard_deviation
+from parityboost._model.calibration import Calibrator
+from parityboost._model.dial import WEIGHTS
+from parityboost.datasets import load_adult
+from parityboost.notions import StatisticalParity
+
+SMALL = {"n_bags": 3, "n_estimators": 12, "random_state": 0}
+
+
+def fitted(n_rows=300, **options):
+    X, y, group = make_people(n_rows)
+    return ParityBoostClassifier(**{**SMALL, **options}).fit(X, y, sensitive_features=group), X, y, group
+
+
+def splits_of(y, n_bags=3, seed=0):
+    return list(StratifiedShuffleSplit(n_bags, test_size=0.33, random_state=seed).split(np.zeros(len(y)), y))
+
+
+# --- The average ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_model_is_the_mean_of_its_bags_on_one_scale(depth, monkeypatch):
+    """Each bag alone is a model of one bag; the mean of their shifted and scaled margins is that of all."""
+    X, y, group = make_people(400)
+    folds = splits_of(y)
+    options = {"n_estimators": 15, "max_depth": depth, "keep": 0.0}
+    model = ParityBoostClassifier(n_bags=folds, **options).fit(X, y, sensitive_features=group)
+    margins = np.mean(
+        [
+            ParityBoostClassifier(n_bags=[fold], **options).fit(X, y, sensitive_features=group)._ensemble.margin(X, 1)
+            for fold in folds
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(model._ensemble.margin(X, 1), margins, atol=1e-9)
+    assert len(model.thetas_) == 3
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([1, 2]), st.sampled_from(["auto", "per_group", 0.1]))
+def test_contributions_add_up_to_the_score(seed, dial, depth, threshold):
+    X, y, group = make_people(200, seed)
+    X = X.assign(group=group)
+    model = ParityBoostClassifier(
+        "equal_opportunity",
+        n_bags=2,
+        n_estimators=6,
+        max_depth=depth,
+        dial=dial,
+        threshold=threshold,
+        sensitive_feature="group",
+        random_state=seed,
+    ).fit(X, y)
+    new = make_people(50, seed + 1)
+    new = new[0].assign(group=new[2], city="unseen")
+    for w in (0.0, 0.7, 2.0) if dial else (1.0,):
+        if dial:
+            model.set_fairness(w)
+        scores = model.decision_function(new)
+        parts = explain.contributions(model, new)
+        np.testing.assert_allclose(parts.sum(axis=1), scores, rtol=0, atol=1e-12)
+        gaps = explain.gap_decomposition(model, new, new["group"])
+        means = scores[new["group"] == "a"].mean(), scores[new["group"] == "b"].mean()
+        assert abs(gaps.loc["total"].iloc[0]) == pytest.approx(abs(means[0] - means[1]), abs=1e-9)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    scores = []
+    for n_jobs in (1, 2, 3):
+        model, X, _, _ = fitted(n_jobs=n_jobs, dial=True)
+        scores.append(model.decision_function(X))
+    assert (scores[0] == scores[1]).all() and (scores[0] == scores[2]).all()
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_of_rows_the_names_of_groups_and_repeated_rows_change_nothing(seed):
+    X, y, group = make_people(160, seed)
+    rng = np.random.default_rng(seed)
+    folds = splits_of(y, 2, seed % 1000)
+    options = {"n_estimators": 8, "notion": "disparate_mistreatment"}
+    weights = rng.integers(1, 4, len(y))
+
+    def scores(rows, folds, weights=None, names=None):
+        named = group if names is None else np.where(group == "a", *names)
+        model = ParityBoostClassifier(n_bags=folds, **options)
+        model.fit(X.iloc[rows], y[rows], sensitive_features=named[rows], sample_weight=weights)
+        return model.decision_function(X)
+
+    everyone = np.arange(len(y))
+    expected = scores(everyone, folds)
+    assert (scores(everyone, folds, names=("zeta", "alpha")) == expected).all()
+    order = rng.permutation(len(y))
+    place = np.argsort(order)
+    assert (scores(order, [(place[train], place[held]) for train, held in folds]) == expected).all()
+
+    repeated = np.repeat(everyone, weights)
+    firsts = np.cumsum(weights) - weights
+    copies = [np.arange(first, first + n) for first, n in zip(firsts, weights, strict=True)]
+    again = [tuple(np.concatenate([copies[row] for row in rows]) for rows in fold) for fold in folds]
+    weighted = scores(everyone, folds, weights)
+    np.testing.assert_allclose(scores(repeated, again), weighted, rtol=0, atol=1e-9)
+
+
+def test_splits_may_keep_rows_together():
+    X, y, group = make_people(300)
+    person = np.repeat(np.arange(100), 3)
+    folds = list(GroupKFold(3).split(X, y, person))
+    model = ParityBoostClassifier(n_bags=folds, n_estimators=10).fit(X, y, sensitive_features=group)
+    by_splitter = ParityBoostClassifier(
+        n_bags=StratifiedShuffleSplit(3, test_size=0.33, random_state=0), n_estimators=10
+    ).fit(X, y, sensitive_features=group)
+    by_list = ParityBoostClassifier(
+        n_bags=list(StratifiedShuffleSplit(3, test_size=0.33, random_state=0).split(X, y)), n_estimators=10
+    ).fit(X, y, sensitive_features=group)
+    assert len(model.thetas_) == 3
+    assert (by_splitter.decision_function(X) == by_list.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("n_bags", "message"),
+    [
+        ([], "holds no splits"),
+        ([([0, 1], [1, 2])], r"n_bags\[0\]: row 1 is both trained on and held out"),
+        ([([0, 1], [999])], r"n_bags\[0\]\[1\]: there is no row 999, X has 300"),
+        ([[0, 1, 2]], r"n_bags\[0\] must be a pair"),
+        ([(["a"], [1])], r"n_bags\[0\]\[0\] must be a list of row positions"),
+        (0, "n_bags"),
+        ("four", "n_bags"),
+    ],
+)
+def test_splits_that_make_no_sense_are_refused(n_bags, message):
+    X, y, group = make_people(300)
+    with pytest.raises(ValueError, match=message):
+        ParityBoostClassifier(n_bags=n_bags).fit(X, y, sensitive_features=group)
+
+
+def test_a_bag_without_a_class_of_a_group_is_refused_in_words():
+    X, y, group = make_people(300)
+    only = np.flatnonzero(~((y == 1) & (group == "b")))
+    with pytest.raises(ValueError, match="the rows that a bag trains on: group 'b' has no example of class '1'"):
+        ParityBoostClassifier("equal_opportunity", n_bags=[(only[:150], only[150:])]).fit(
+            X, y, sensitive_features=group
+        )
+
+
+def test_a_threshold_on_validation_data_and_one_that_is_given():
+    X, y, group = make_people(400)
+    part, rest = np.arange(300), np.arange(300, 400)
+    model = ParityBoostClassifier(**SMALL)
+    model.fit(X.iloc[part], y[part], sensitive_features=group[part], validation=(X.iloc[rest], y[rest], group[rest]))
+    other = ParityBoostClassifier(**SMALL).fit(X.iloc[part], y[part], sensitive_features=group[part])
+    assert (model._ensemble.margin(X, 1) == other._ensemble.margin(X, 1)).all()
+    assert len(model._selection.cell) == 100
+    fixed = ParityBoostClassifier(threshold=0.25, **SMALL).fit(X.iloc[part], y[part], sensitive_features=group[part])
+    assert fixed.threshold_ == 0.25
+
+
+def test_statistical_parity_is_symmetric_unless_a_notion_is_given():
+    model, *_ = fitted(notion="statistical_parity")
+    assert model._fitted.notion == StatisticalParity(boost="both")
+    model, *_ = fitted(notion=StatisticalParity())
+    assert model._fitted.notion == StatisticalParity()
+
+
+def test_history_has_a_level_for_the_bag_and_shapes_have_bands():
+    model, *_ = fitted()
+    assert model.history_.index.names == ["bag", "round"]
+    assert len(model.history_) == model.n_estimators_ == sum(model._bag_sizes)
+    assert model.theta_ == model.thetas_.sum()
+    assert model._ensemble.spread.max() > 0
+    assert model.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_the_deviation_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    values, mass = rng.normal(size=1000) * 1e3, rng.integers(1, 100, 1000)
+    order = rng.permutation(1000)
+    assert standard_deviation(values, mass) == standard_deviation(values[order], mass[order])
+    assert standard_deviation(values, mass) == pytest.approx(np.std(np.repeat(values, mass)))
+    assert standard_deviation(np.ones(3), np.empty(0)) == 1.0
+
+
+# --- The dial ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_dial_leads_from_the_plain_model_to_the_fair_one():
+    model, X, *_ = fitted(600, dial=True, notion="equal_opportunity", n_estimators=30)
+    fair, *_ = fitted(600, notion="equal_opportunity", n_estimators=30)
+    assert model.fairness_ == 1.0  # too few rows to choose another
+    assert (model.decision_function(X) == fair.decision_function(X)).all()
+    ends = [model.set_fairness(w)._ensemble.margin(X, 1) for w in (0, 1)]
+    for w in (0.3, 1.5):
+        blended = model.set_fairness(w)._ensemble.margin(X, 1)
+        np.testing.assert_allclose(blended, ends[0] + w * (ends[1] - ends[0]), atol=1e-8)
+    assert model.fairness_ == 1.5
+    frontier = model.frontier()
+    assert set(frontier["fairness"]) <= set(WEIGHTS)
+    assert (frontier["violation"].diff().dropna() <= 0).all()
+
+
+def test_what_an_average_cannot_do_is_said():
+    model, X, *_ = fitted()
+    with pytest.raises(AttributeError, match="fit with dial=True"):
+        model.set_fairness(0.5)
+    for method in (lambda: model.set_theta(3), lambda: list(model.staged_predict(X))):
+        with pytest.raises(AttributeError, match="set_fairness"):
+            method()
+    model, *_ = fitted(dial=True)
+    for wrong in (-0.1, 2.1, 0.55, "fair", True, np.nan):
+        with pytest.raises(ValueError, match=r"fairness must be one of 0.0, 0.1"):
+            model.set_fairness(wrong)
+
+
+def test_with_enough_rows_the_blend_is_chosen(monkeypatch):
+    monkeypatch.setattr("parityboost.recommended.MIN_ROWS_TO_BLEND", 10)
+    model, *_ = fitted(600, dial=True, n_estimators=30)
+    objectives = [point.ber + point.violation for point in model._dial.points]
+    assert objectives[WEIGHTS.index(model.fairness_)] <= min(objectives) + 0.05
+
+
+# --- Probabilities ----------------------------------------------------------------------------------------------------
+
+
+def test_calibrated_probabilities_rise_with_the_score():
+    model, X, *_ = fitted(500)
+    probabilities = model.predict_calibrated(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    order = np.argsort(model.decision_function(X))
+    assert (np.diff(probabilities[order, 1]) >= -1e-12).all()
+    assert ((model.predict_proba(X)[:, 1] > 0.5) == (model.predict(X) == model.classes_[1])).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 300))
+def test_a_calibrator_is_monotone_and_does_not_depend_on_the_order_of_rows(seed, n_rows):
+    rng = np.random.default_rng(seed)
+    margins, weight = rng.integers(-20, 20, n_rows) / 4, rng.integers(1, 5, n_rows).astype(float)
+    positive = rng.random(n_rows) < 0.5
+    order = rng.permutation(n_rows)
+    calibrator = Calibrator.fit(margins, positive, weight)
+    again = Calibrator.fit(margins[order], positive[order], weight[order])
+    grid = np.linspace(-6, 6, 200)
+    values = calibrator.at(grid)
+    np.testing.assert_array_equal(again.at(grid), values)
+    assert (np.diff(values) >= -1e-12).all() and (values >= 0).all() and (values <= 1).all()
+
+
+@pytest.mark.slow
+def test_probabilities_on_adult_are_calibrated():
+    adult = load_adult()
+    half = np.random.default_rng(0).permutation(len(adult.data))
+    train, test = half[: len(half) // 2], half[len(half) // 2 :]
+    model = ParityBoostClassifier("equal_opportunity", random_state=0)
+    model.fit(adult.data.iloc[train], adult.target.iloc[train], sensitive_features=adult.sensitive.iloc[train])
+    probability = model.predict_calibrated(adult.data.iloc[test])[:, 1]
+    positive = (adult.target.iloc[test] == model.classes_[1]).to_numpy()
+    bins = np.array_split(np.argsort(probability), 15)
+    error = sum(len(rows) * abs(probability[rows].mean() - positive[rows].mean()) for rows in bins) / len(test)
+    assert error < 0.02
+
+
+# --- Elsewhere --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"dial": True}, {"threshold": "per_group"}, {"max_depth": 1}])
+def test_files_copies_and_onnx_predict_the_same(tmp_path, options):
+    ort = pytest.importorskip("onnxruntime")
+    from parityboost import onnx_inputs
+
+    X, y, group = make_people(300)
+    X = X.assign(group=group)
+    model = ParityBoostClassifier(**SMALL, **options, sensitive_feature="group").fit(X, y)
+    new = X.assign(city="unseen", skill=X["skill"].where(X.index % 3 > 0))
+    model.save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    for other in (loaded, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert (other.decision_function(new) == model.decision_function(new)).all()
+        assert (other.predict_calibrated(new) == model.predict_calibrated(new)).all()
+    pd.testing.assert_frame_equal(loaded.history_, model.history_, check_exact=True)
+    assert loaded.thetas_.tolist() == model.thetas_.tolist()
+    session = ort.InferenceSession(model.to_onnx().SerializeToString())
+    label, _, score = session.run(None, onnx_inputs(model, new))
+    assert (score == model.decision_function(new)).all() and (label == model.predict(new)).all()
+    if "dial" in options:
+        for w in (0.0, 0.4, 2.0):
+            expected = model.set_fairness(w).decision_function(new)
+            assert (loaded.set_fairness(w).decision_function(new) == expected).all()
+            assert (loaded.predict_calibrated(new) == model.predict_calibrated(new)).all()
+
+
+def test_splits_that_were_given_are_stored_as_their_number(tmp_path):
+    X, y, group = make_people(300)
+    model = ParityBoostClassifier(n_bags=splits_of(y, 2), n_estimators=5).fit(X, y, sensitive_features=group)
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").n_bags == 2
+
+
+@pytest.mark.parametrize("dial", [False, True])
+def test_damaged_files_are_refused_or_predict(tmp_path, dial):
+    model, X, *_ = fitted(120, dial=dial, n_bags=2, n_estimators=4)
+    model.save(tmp_path / "model.json")
+    sound = json.loads((tmp_path / "model.json").read_text(encoding="utf8"))
+    rng = random.Random(0)
+    refused = 0
+    for _ in range(150):
+        document = copy.deepcopy(sound)
+        damage_structure(document["average"], rng)
+        (tmp_path / "bad.json").write_bytes(written(document))
+        try:
+            loaded = load(tmp_path / "bad.json")
+        except ModelFileError:
+            refused += 1
+            continue
+        loaded.predict(X), loaded.predict_calibrated(X)
+    assert refused > 75
+
+
+def test_a_useless_average_is_warned_of():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"noise": rng.normal(size=200), "more": rng.integers(0, 3, 200)})
+    y, group = rng.integers(0, 2, 200), rng.choice(["a", "b"], 200)
+    with pytest.warns(FitWarning):
+        model = ParityBoostClassifier(n_bags=2, n_estimators=5, keep=0.0, max_violation=0.0, random_state=0)
+        model.fit(X, y, sensitive_features=group)
+    assert model.warnings_
