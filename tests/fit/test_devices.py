@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people, needs_data, run_python
 from devices import needs_card
-from parityboost import AdaFairClassifier
+from parityboost import AdaFairClassifier, ParityBoostClassifier
 from parityboost._fit import ranking, samples, weights
 from parityboost.datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
 from problems import TWIN_OPTIONS, frame_of, group_labels, problems
@@ -105,6 +105,21 @@ def test_many_columns_and_groups_give_the_same_model():
     group, y = rng.integers(0, 40, len(X)), (X[:, :3].sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
     fit_on_both(X, y, {"n_estimators": 15}, sensitive_features=group)
     fit_on_both(X, y, {"n_estimators": 8, "max_depth": 2}, sensitive_features=group)
+
+
+@needs_card
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_bags_give_the_same_model(n_jobs):
+    X, y, group = make_people(9_000)
+    models = []
+    for device in ("cpu", "cuda"):
+        model = ParityBoostClassifier(n_bags=3, n_estimators=20, device=device, n_jobs=n_jobs, random_state=0)
+        models.append(model.fit(X, y, sensitive_features=group))
+    first, second = models
+    pd.testing.assert_frame_equal(first.history_, second.history_, check_exact=True)
+    assert np.array_equal(first.threshold_, second.threshold_)
+    assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
 
 
 @needs_card
@@ -205,7 +220,7 @@ def test_a_fit_on_the_processor_never_imports_cupy():
     code = """
 import sys
 import numpy as np
-from parityboost import AdaFairClassifier
+from parityboost import AdaFairClassifier, ParityBoostClassifier
 X = np.arange(40.0)[:, None]
 AdaFairClassifier(n_estimators=2).fit(X, X[:, 0] > 19, sensitive_features=np.arange(40) % 2).predict(X)
 print("cupy" in sys.modules)
