@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-gpu fuzz check-package lint bench peers docs clean
+.PHONY: help demo test test-fast test-gpu fuzz check-package lint bench peers tradeoff docs clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench: $(VENV)/.bench  ## speed as ratios against peers (about 15 minutes), and 
 
 peers: $(VENV)/.dev  ## fit against FairGBM, AIF360, MMM-Fair and the authors' code, each in its own environment
 	$(BIN)/python benchmarks/peers.py
+
+tradeoff: $(VENV)/.dev  ## balanced error and unfairness of ours and of every peer, on four datasets (about an hour)
+	$(BIN)/python benchmarks/tradeoff.py --kdd
 
 docs: $(VENV)/.docs  ## the documentation site in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html

@@ -72,7 +72,7 @@ class World:
 def write_table(world, folder):
     """The table as a file; its path."""
     rng, table = world.rng, world.table
-    suffix = pick(rng, [".csv"] * 5 + [".tsv", ".csv.gz", ".parquet", ".CSV"])
+    suffix = pick(rng, [".csv"] * 5 + [".tsv", ".txt", ".csv.gz", ".parquet", ".CSV"])
     path = folder / (pick(rng, ["data", "some data", "d'ata", "ü"]) + suffix)
     if suffix == ".parquet":
         table.to_parquet(path)
@@ -185,8 +185,9 @@ def draw_train(world, path, model):
     if chance(rng, 0.1):
         report = path.parent / pick(rng, ["report.html", "report.json", "report.txt", "no such folder/report.html"])
         flags += ["--report", str(report)]
-        if not report.parent.exists():
+        if report.suffix == ".txt" or not report.parent.exists():
             world.wrong("report", report.name, report)
+    if "--report" in flags or "--holdout" in flags:
         world.odd("class and group", "--holdout", "has no example of class")
     words = [word for pair in options.items() for word in (pair[0], str(pair[1]))]
     return ["train", *words, *flags, str(path)]
@@ -197,10 +198,11 @@ def draw_other(world, path, model):
     rng, folder = world.rng, path.parent
     command = pick(rng, ["predict", "predict", "audit", "explain", "datasets", "version"])
     if command == "predict":
-        good, bad = ["out.csv", "out.tsv", "out.csv.gz", "out.parquet"], ["out.txt", "out.zip", "no/out.csv"]
+        good = ["out.csv", "out.tsv", "out.txt", "out.csv.gz", "out.parquet", "out.jsonl"]
+        bad = ["out.ods", "out.zip", "no/out.csv"]
         out = folder / pick(rng, bad if chance(rng, 0.1) else good)
         words = ["predict", str(model), str(path), "--out", str(output(world, out, [path, model]))]
-        if out.suffix in (".txt", ".zip") or not out.parent.exists():
+        if out.suffix in (".ods", ".zip") or not out.parent.exists():
             world.wrong(out.name, "--out")
         if chance(rng, 0.3):
             words += ["--sensitive", pick(rng, [world.sensitive, "no such column"])]

@@ -387,7 +387,7 @@ def test_other_weak_learners_and_classes_are_refused(people, tmp_path):
     X = X[["years"]]
     model = fitted((X, y, group), estimator=DecisionTreeClassifier(max_depth=1))
     refused(model, tmp_path, r"only a model of native trees .* is of DecisionTreeClassifier")
-    refused(fitted(people, OwnModel), tmp_path, "a OwnModel cannot be stored; models of AdaFairClassifier, AdaBoost")
+    refused(fitted(people, OwnModel), tmp_path, "a OwnModel cannot be stored; models of AdaFairClassifier, ParityBoost")
     with pytest.raises(NotFittedError):
         AdaFairClassifier().save(tmp_path / "model.json")
 

@@ -92,8 +92,8 @@ def test_cross_validation_alone_and_among_others_and_in_a_pipeline(people, routi
     scorer = fairness_scorer("group", notion="equal_opportunity")
     pipeline = make_pipeline(FunctionTransformer(), model())
     with sklearn.config_context(enable_metadata_routing=routing):
-        alone = cross_val_score(pipeline, X, y, scoring=scorer, cv=3)
-        both = cross_validate(pipeline, X, y, scoring={"fair": scorer, "right": "accuracy"}, cv=3)
+        alone = cross_val_score(pipeline, X, y, scoring=scorer, cv=3, params={})  # scikit-learn 1.6 routes no None
+        both = cross_validate(pipeline, X, y, scoring={"fair": scorer, "right": "accuracy"}, cv=3, params={})
     np.testing.assert_array_equal(both["test_fair"], alone)
     assert np.isfinite(alone).all() and (alone < 0).all()
 

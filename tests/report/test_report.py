@@ -205,8 +205,8 @@ def test_wide_data_are_cut_short_and_nothing_is_left_out_of_sums():
         figures["gaps"][0].spec["layout"]["yaxis"]["ticktext"][-1] == f"{built['model']['n_used'] - 12} other features"
     )
     place = next(figure for figure in figures["shapes"] if figure.title == "place")
-    assert len(place.spec["data"][0]["x"]) == 21
-    assert len(place.table.rows) == 41
+    assert len(place.spec["data"][0]["x"]) == 22
+    assert len(place.table.rows) == 42
     assert "are drawn; all are in the table" in place.caption
     assert "24 most important of" in " ".join(Reader(report.to_html(built)).text)
 

@@ -93,9 +93,11 @@ def train(
         X, X_new, y, y_new, s, s_new, raw, raw_new = train_test_split(
             X, y, s, raw, test_size=share, random_state=parameters.get("random_state"), stratify=cells
         )
-    model.fit(X, y, sensitive_features=raw)
-    # Trained on 0 and 1, so that the class called positive is the positive one whatever the labels are.
-    model.classes_ = _labels(*find_classes(file[target], positive))
+    classes = _labels(*find_classes(file[target], positive))
+    # The larger label is the positive class of a model: where it is not here, train on 0 and 1.
+    in_order = isinstance(classes[0], type(classes[1])) and bool(classes[0] < classes[1])
+    model.fit(X, classes[y.to_numpy()] if in_order else y, sensitive_features=raw)
+    model.classes_ = classes
     _save(model, model_path)
     size = f"θ = {model.theta_} of {model.n_estimators_} rounds"
     if isinstance(model, ParityBoostClassifier):

@@ -36,6 +36,7 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     if not OLDEST_OPSET <= opset <= newest:
         raise ValueError(f"opset must be from {OLDEST_OPSET} to {newest}, what the installed onnx knows, got {opset!r}")
 
+    check_is_fitted(model)
     source = model._group_source
     apart = source is not None and source.codes is None  # thresholds that are no step function of a column
     (tables, pairs), constant = (model._feature_effects(pure=False), 0.0) if apart else model._score_effects(pure=False)

@@ -35,6 +35,13 @@ class PairAxis:
     other : int
         Which of the groups the categories are in that were rare or unseen in training; after the last one, if they
         count as missing.
+
+    Examples
+    --------
+    >>> from parityboost.explain import PairAxis
+    >>> age = PairAxis("age", "numeric", (27.5,), ())
+    >>> age.labels, age.positions([20, 30, None]).tolist()
+    (['≤ 27.5', '> 27.5', 'missing'], [0, 1, 2])
     """
 
     feature: str

@@ -80,7 +80,7 @@ def find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> Uses:
             else:
                 pairs.setdefault((min(root, other), max(root, other)), []).append((j, left, k, root < other))
     feature, at, missing_left = (np.array(part) for part in list(zip(*splits, strict=True))[:3])
-    codes = np.arange(N_CODES)
+    codes, at = np.arange(N_CODES, dtype=np.int16), at.astype(np.int16)
     lefts = np.where(categorical[feature][:, None], codes == at[:, None], codes <= at[:, None])
     lefts[:, MISSING] = missing_left
     return Uses(lefts, np.array([tree.votes for tree in trees], dtype=np.int8), alone, dict(sorted(pairs.items())))
@@ -102,11 +102,29 @@ def cells_of(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 def pair_cells(uses: Uses) -> dict[tuple[int, int], tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
     """The rows and columns of each pair's table, per code."""
+    asked = {
+        pair: (
+            [j if root_first else k for j, _, k, root_first in sides],
+            [k if root_first else j for j, _, k, root_first in sides],
+        )
+        for pair, sides in uses.pairs.items()
+    }
+    # Of many features most pairs are in use once: all of these at once.
+    once = [split[0] for splits in asked.values() for split in splits if len(split) == 1]
+    simple = iter(cells_of_one(uses.lefts[once]))
     cells = {}
-    for pair, sides in uses.pairs.items():
-        first = [j if root_first else k for j, _, k, root_first in sides]
-        second = [k if root_first else j for j, _, k, root_first in sides]
-        cells[pair] = cells_of(uses.lefts[first]), cells_of(uses.lefts[second])
+    for pair, (first, second) in asked.items():
+        if len(first) == 1:
+            cells[pair] = next(simple), next(simple)
+        else:
+            cells[pair] = cells_of(uses.lefts[first]), cells_of(uses.lefts[second])
+    return cells
+
+
+def cells_of_one(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """:func:`cells_of` for each of several splits alone."""
+    cells: NDArray[np.uint8] = 1 + (lefts != lefts[:, [1]]).astype(np.uint8)
+    cells[:, MISSING] = 0
     return cells
 
 
