@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast fuzz check-package lint bench peers tradeoff docs clean
+.PHONY: help demo test test-fast test-gpu fuzz check-package lint bench peers tradeoff docs clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test: lint  ## lint, types, and all tests with coverage
 
 test-fast: $(VENV)/.dev  ## the tests that are not marked slow: within a minute on two cores
 	$(BIN)/pytest -n auto -m "not slow"
+
+test-gpu: $(VENV)/.dev  ## the tests of device="cuda", where CuPy is installed and finds a card
+	$(BIN)/pytest -rs tests/engine/test_backends.py tests/fit/test_devices.py
 
 ATTEMPTS ?= 20000
 fuzz: $(VENV)/.dev  ## hostile tables, options, model files and command lines: make fuzz ATTEMPTS=20000

@@ -77,7 +77,7 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
 
 # Who may import whom: a room's imports stand above it.
 LAYERS = [
-    {"_arrays", "_extras"},
+    {"_arrays", "_caller", "_extras"},
     {"_stats", "_engine"},
     {"notions"},
     {"_table"},

@@ -151,6 +151,7 @@ def _make_app() -> "typer.Typer":
         ] = None,
         seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
         jobs: Annotated[int, typer.Option(help="Threads; the model does not depend on it.")] = 1,
+        device: Annotated[str, typer.Option(help="cpu or cuda; the model does not depend on it.")] = "cpu",
         bands: bands_option = None,
         missing_group: missing_option = None,
         encoding: encoding_option = None,
@@ -173,6 +174,7 @@ def _make_app() -> "typer.Typer":
                 "max_violation": max_violation,
                 "random_state": seed,
                 "n_jobs": jobs,
+                "device": device,
                 "bands": read_bands(bands),
                 "missing_group": missing_group,
                 **{name: value for name, value in chosen.items() if value is not None},
@@ -366,7 +368,7 @@ def one_sentence() -> Iterator[None]:
         with suppress(OSError, ValueError):  # nothing is left for Python to write when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
-    except (ValueError, TypeError, LookupError, OSError, ImportError) as error:
+    except (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         say(f"Error: {text}", err=True)
         raise typer.Exit(2) from error

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from ._arrays import on_card
 from ._choice.settings import Settings
 from ._engine.codes import MAX_BINS
 from ._engine.threads import MAX_THREADS, Team
@@ -18,6 +19,7 @@ from ._io.portable import StorageMixin
 from ._model.control import ControlMixin
 from ._model.grid import on_fine_grid
 from ._model.prediction import PredictionMixin
+from ._table.cuts import EXACT_ROWS
 from ._table.grouping import Grouping
 from ._table.sources import column_names
 from ._table.weights import rows_per_weight
@@ -116,6 +118,10 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         Name of the group of the rows whose sensitive value is missing. With None, a missing value is an error.
     n_jobs : int or None, default=None
         Number of threads. The fitted model does not depend on it.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to train and predict: on the processor, or on an NVIDIA graphics card, which pays for millions of rows and
+        needs CuPy. The fitted model does not depend on it by a single bit, and is stored without it. Not for
+        ``estimator``.
     verbose : int, default=0
         Show a progress bar.
     random_state : int, RandomState or None, default=None
@@ -207,6 +213,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         "bands": [dict, None],
         "missing_group": [str, None],
         "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
+        "device": [StrOptions({"cpu", "cuda"})],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -239,6 +246,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         bands: dict[Any, Any] | None = None,
         missing_group: str | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -267,6 +275,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self.bands = bands
         self.missing_group = missing_group
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.random_state = random_state
 
@@ -296,11 +305,18 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self
         """
         self._forget()
+        if self.estimator is not None and self.device != "cpu":
+            raise ValueError(
+                f'device="cuda" is for the native trees, and {type(self.estimator).__name__} trains wherever it does: '
+                'leave out the estimator, or use device="cpu"'
+            )
         X = self._read_table(X, reset=True)
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight))
         self._check_number_of_groups(settings)
+        if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
+            rows = rows.on_host()
         split = self._split(X, rows, validation, rng)
         given = (
             (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(split.X_selection))
@@ -308,7 +324,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         unit = rows_per_weight(*given)
         if settings.threshold == "per_group":
             self._group_source = self._find_group_source(X, rows, split, sensitive_features)
-        with Team(1 if self.estimator is not None else effective_n_jobs(self.n_jobs)) as team:
+        n_threads = 1 if self.estimator is not None else effective_n_jobs(self.n_jobs)
+        with Team(n_threads, self.device) as team:
             train, selection = split.samples(len(self.groups_), team)
             if selection is train and settings.costs_from == "validation":
                 raise ValueError(
@@ -319,8 +336,9 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
             learner = self._learner(rows, split, train, selection, rng)
             del rows, split, train, selection  # the learner keeps what it needs
             boosted = self._boost(learner, settings, unit)
-        columns = column_names(X) if self.estimator is None else None
-        self._keep(boosted, learner, settings, columns)
+            columns = column_names(X) if self.estimator is None else None
+            self._keep(boosted, learner, settings, columns)
+            del learner  # and with it whatever is on a device
         self._speak(boosted, settings, unit, columns)
         return self
 

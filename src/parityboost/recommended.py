@@ -95,6 +95,8 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         The group of rows whose sensitive value is missing.
     n_jobs : int or None, default=None
         Number of threads; the model does not depend on it.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where to train and predict: on the processor, or on an NVIDIA graphics card. The model does not depend on it.
     verbose : int, default=0
         Whether to show progress.
     random_state : int, RandomState or None, default=None
@@ -163,6 +165,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         bands: dict[Any, Any] | None = None,
         missing_group: str | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -189,6 +192,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         self.bands = bands
         self.missing_group = missing_group
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.random_state = random_state
 
@@ -223,7 +227,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         X = self._read_table(X, reset=True)
         settings = self._settings()
         rng = check_random_state(self.random_state)
-        rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight))
+        rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight)).on_host()
         n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
         self._check_number_of_groups(settings)
         if isinstance(self.n_bags, Integral):
@@ -255,12 +259,16 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
 
             return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
 
-        bags = train_bags(folds, rows, table, settings, n_groups, make_learner, unit, n_jobs)
+        bags = train_bags(folds, rows, table, settings, n_groups, make_learner, unit, n_jobs, self.device)
         ends = [combine(bags, rows, table)]
         if self.dial:
             plain = replace(settings, notion=NoNotion())
             ends = [
-                combine(train_bags(folds, rows, table, plain, n_groups, make_learner, unit, n_jobs), rows, table),
+                combine(
+                    train_bags(folds, rows, table, plain, n_groups, make_learner, unit, n_jobs, self.device),
+                    rows,
+                    table,
+                ),
                 *ends,
             ]
             ends = same_cells(ends, rows, table)

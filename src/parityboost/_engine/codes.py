@@ -1,4 +1,4 @@
-"""What a code is: the one byte that stands for a value of a column."""
+"""What a code is, the one byte that stands for a value of a column; and how many rows are passed over together."""
 
 import numpy as np
 
@@ -7,3 +7,5 @@ MAX_BINS = 255
 MAX_CATEGORIES = MAX_BINS - 1  # one more code is for all other categories
 N_CODES = MAX_BINS + 1
 MISSING = 0
+
+BLOCK_ROWS = 1 << 13  # at most, in a block of rows: what a kernel needs of them stays in the cache

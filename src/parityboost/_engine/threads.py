@@ -1,10 +1,12 @@
-"""A team of threads that shares ranges of work."""
+"""A team of threads that shares ranges of work, and the device that the rows live on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 # Waking a thread costs about as much as this many elementary steps of a kernel.
 WORTH_A_THREAD = 1 << 18
@@ -15,11 +17,24 @@ class Team:
     """A fixed number of threads; the kernels they call release the GIL.
 
     Ranges are handed out so that who does what never changes a result: a range's outcome depends on the range alone.
+    Passes over the rows of a sample are left to the ``backend``: these threads, or the graphics card.
     """
 
-    def __init__(self, n_threads: int) -> None:
+    def __init__(self, n_threads: int, device: str = "cpu") -> None:
         self.n_threads = n_threads
+        self.device = device
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    @cached_property
+    def backend(self) -> Any:
+        """Who passes over the rows, a :class:`Cpu` or what has the same methods."""
+        if self.device == "cpu":
+            from .cpu import Cpu  # numba is needed only now
+
+            return Cpu(self.run)
+        from .cuda.backend import Cuda
+
+        return Cuda()
 
     def run(self, task: Callable[[int, int], None], n_items: int, work_per_item: float) -> None:
         """Call ``task(first, last)`` so that the ranges cover ``n_items``."""
@@ -44,3 +59,5 @@ class Team:
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+        if "backend" in vars(self):
+            self.backend.close()

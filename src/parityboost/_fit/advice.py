@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
 from .._arrays import Floats
+from .._caller import warn_caller
 from .._choice.candidates import candidates
 from .._choice.frontier import SelectionData
 from .._choice.rule import Choice, Rounds
@@ -257,5 +257,5 @@ def warn_of(
     boosted = Boosted([], choice, "n_estimators")
     messages = FittedAverage(boosted, settings, selection, unit, groups, labels, None).messages()
     for message in messages:
-        warn(message, FitWarning, stacklevel=5)
+        warn_caller(message, FitWarning)
     return messages

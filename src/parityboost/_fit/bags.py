@@ -135,17 +135,19 @@ def train_bags(
     make_learner: LearnerOf,
     unit: float,
     n_jobs: int,
+    device: str,
 ) -> list[Bag]:
     """Train each bag, side by side; the bags do not depend on how many at a time."""
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
     settings = replace(settings, threshold="auto")
 
     def train(fold: Fold) -> Bag:
-        with Team(1) as team:
+        with Team(1, device) as team:
             coded = table.sample(part, fold.train, n_groups, team)
             learner = make_learner(coded, table.sample(part, fold.held, n_groups, team))
             boosted = boost(learner, settings, None, unit)
-        ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+            ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+            del coded, learner  # and with them whatever is on a device
         theta = boosted.choice.theta
         effects = ensemble.effects(theta)
         threshold = float(boosted.choice.thresholds[theta - 1])

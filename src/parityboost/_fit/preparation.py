@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import on_card, to_host
+from .._caller import warn_caller
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.bundles import Bundles
+from .._table.cuts import EXACT_ROWS
 from .._table.inputs import stratified_split
-from .._table.sources import Source, find_categorical, read_sources
-from .samples import CodedSample, Masses, Sample, code_sample
+from .._table.sources import Source, find_categorical, place_sources, read_sources
+from .samples import BYTES_PER_ROW, CodedSample, Masses, Sample, code_sample
 
 
 class Part(NamedTuple):
@@ -22,6 +24,9 @@ class Part(NamedTuple):
     positions: NDArray[Any]
     cell: NDArray[Any]
     masses: Masses
+
+    def on_host(self) -> Part:
+        return self._replace(cell=to_host(self.cell))
 
     def at(self, chosen: Any) -> Part:
         return Part(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
@@ -47,14 +52,13 @@ def hold_out(X: Any, rows: Part, fraction: float | None, rng: np.random.RandomSt
     """Some of the rows to choose θ on, a share of each cell; none if the share is None or no cell has two rows."""
     if fraction is None:
         return Split(X, rows, X, None)
+    rows = rows.on_host()
     train_at, selection_at = stratified_split(rows.cell, fraction, rng)
     if len(selection_at):
         return Split(X, rows.at(train_at), X, rows.at(selection_at))
-    warn(
+    warn_caller(
         f"no row can be held out of {len(rows.cell)}, one or less of each class and group: θ is chosen on the training "
-        "data",
-        UserWarning,
-        stacklevel=5,
+        "data"
     )
     return Split(X, rows, X, None)
 
@@ -81,9 +85,15 @@ def code_tables(
     """Learn the bins from the training rows, and encode these and those that θ is chosen on."""
     sources = read_sources(split.X)
     categorical = find_categorical(split.X, sources, categorical_features)
+    selection_sources = sources if split.X_selection is split.X else read_sources(split.X_selection)
+    if train.team.device != "cpu" and len(train) > EXACT_ROWS:  # for fewer rows it does not pay
+        n_rows = len(train) + (0 if selection is train else len(selection))
+        train.team.backend.require(n_rows * (2 * len(sources) + BYTES_PER_ROW))
+        same = selection_sources is sources
+        sources = place_sources(sources, train.team.backend.place)
+        selection_sources = sources if same else place_sources(selection_sources, train.team.backend.place)
     masses = split.train.masses.values_or_none
     binner = Binner.fit(sources, split.train.positions, masses, max_bins, categorical, train.team)
-    selection_sources = sources if split.X_selection is split.X else read_sources(split.X_selection)
     return _code(binner, sources, train, selection_sources, selection)
 
 
@@ -94,6 +104,8 @@ def _code(
     if selection is not train:
         binner.check(selection_sources)
         columns.append(binner.encode(selection_sources, selection.rows, selection.team))
+    if any(on_card(codes) for codes in columns[0]):
+        columns = [[train.team.backend.place(codes) for codes in part] for part in columns]
     bundles = Bundles.of(binner, columns, train.team)
     coded = coded_selection = code_sample(bundles, columns[0], train)
     if selection is not train:

@@ -25,7 +25,7 @@ class Ranking:
 
     def __init__(self, sample: Sample) -> None:
         n_rows, n_cells = len(sample), 2 * sample.n_groups
-        self._sample = sample
+        self._sample, self._backend = sample, sample.team.backend
         self._cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
         self._is_exact = n_rows <= MAX_RANKED
         if self._is_exact:
@@ -39,7 +39,8 @@ class Ranking:
         if len(steps) > 2:  # the leaves vote -1 or +1, so there are two steps
             is_up = (steps > 0.0).astype(np.uint8)
             leaves, steps = Leaves(leaves.column, is_up[leaves.leaf_of_code]), np.array([steps.min(), steps.max()])
-        thresholds.merge_leaves(self._rows, self._margins, *leaves, steps, *self._runs)
+        column = self._backend.to_host(leaves.column)
+        thresholds.merge_leaves(self._rows, self._margins, column, leaves.leaf_of_code, steps, *self._runs)
 
     def candidates(self) -> Candidates:
         """0 and the midpoints between neighbouring distinct margins, or between buckets."""
@@ -50,11 +51,20 @@ class Ranking:
 
     def _between_buckets(self) -> Candidates:
         sample, margin = self._sample, self._sample.margin
-        lowest, highest = (round(end / ALPHA_GRID) - 1 for end in (margin.min(), margin.max()))
+        lowest, highest = (round(end / ALPHA_GRID) - 1 for end in self._backend.range_of(margin))
         shift = max((highest - lowest).bit_length() - N_BUCKETS.bit_length() + 1, 0)
         first = lowest >> shift
-        counts = np.zeros(((highest >> shift) - first + 1, sample.totals.size), dtype=np.int64)
-        thresholds.count_margins(margin, ALPHA_GRID, shift, first, self._cell, sample.masses.values, counts)
+        counts = self._backend.count_margins(
+            margin,
+            ALPHA_GRID,
+            shift,
+            first,
+            (highest >> shift) - first + 1,
+            self._cell,
+            sample.placed_mass,
+            sample.placed_blocks,
+            sample.totals.size,
+        )
         # A bucket and cell is like one row, which lies somewhere between the borders of the bucket.
         bucket, cell = np.nonzero(counts)
         below, above = (np.ldexp(ALPHA_GRID * (bucket + first + end).astype(np.float64), shift) for end in (0, 1))

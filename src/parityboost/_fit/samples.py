@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers
-from .._engine.codes import MISSING
+from .._arrays import Codes, Floats, Integers, on_card, to_host
+from .._engine.codes import BLOCK_ROWS, MISSING
 from .._engine.kernels import binning, rounds
 from .._engine.threads import Team
 from .._table.bundles import Bundles
 
-BLOCK_ROWS = 1 << 13  # what a kernel needs of a block stays in the cache
 # Sample weights are so many units on average, but all together at most MAX_MASS. That leaves bits for what boosting
 # multiplies them by (see ``weights``), and counts are exact as floats too.
 MASS_PER_ROW = 1 << 24
@@ -23,6 +22,8 @@ MAX_MASS = 1 << 40
 DISTINCT_SHARE = 0.5
 MIN_ROWS_TO_MERGE = 1 << 11
 MAX_ROWS_TO_TRY = 1 << 16
+# What training places of each row besides its codes, at most: margin, weight, sample weight, two lists with gains.
+BYTES_PER_ROW = 8 + 8 + 8 + 2 * 12
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,10 @@ def to_masses(weights: Floats | None) -> Masses:
 class Leaves(NamedTuple):
     """The leaf that a learner puts each row into: ``leaf_of_code[column[row]]``.
 
-    The column may be one of the training data, or hold the leaves themselves.
+    The column may be one of the training data, or hold the leaves themselves; it is where the sample's rows are placed.
     """
 
-    column: Codes
+    column: Any
     leaf_of_code: NDArray[np.uint8]
 
 
@@ -95,13 +96,10 @@ class Sample:
 
     def __init__(self, cell: NDArray[Any], n_groups: int, masses: Masses, rows: NDArray[Any], team: Team) -> None:
         order = np.argsort(cell, kind="stable")
-        self.rows = rows[order]
+        self.rows = team.backend.place(rows)[order] if on_card(cell) else rows[order]
         self.n_groups = n_groups
-        self.masses = masses.at(order)
-        # Σ α·h so far. Made here, by one thread, and not when it is first read, by several; the system gives the memory
-        # of zeros only once they are written to.
-        self.margin = np.zeros(len(rows))
-        self.sizes = np.bincount(cell, minlength=2 * n_groups)
+        self.masses = masses.at(to_host(order)) if len(masses.values) else masses
+        self.sizes = to_host(np.bincount(cell, minlength=2 * n_groups))
         self.n_negative = int(self.sizes[:n_groups].sum())
         stops = np.cumsum(self.sizes)
         self.blocks = np.array(
@@ -113,7 +111,11 @@ class Sample:
             dtype=np.int64,
         ).reshape(-1, 3)
         self.team = team
-        self._positives = np.empty((len(self.blocks), 3), dtype=np.int64)
+        # Where passes over the rows find them.
+        self.placed_blocks, self.placed_mass = team.backend.place(self.blocks), team.backend.place(self.masses.values)
+        # Σ α·h so far. Made here, by one thread, and not when it is first read, by several; the system gives the memory
+        # of zeros only once they are written to.
+        self.margin = team.backend.zeros(len(rows))
         if len(self.masses.values):
             cells = zip((stops - self.sizes).tolist(), stops.tolist(), strict=True)
             self.cell_mass = np.array([self.masses.values[first:stop].sum() for first, stop in cells], dtype=np.int64)
@@ -142,21 +144,15 @@ class Sample:
 
     def move_margins(self, leaves: Leaves, steps: Floats, threshold: float, learner_too: bool = False) -> None:
         """Add α·h, one step per leaf, and take the counts that the methods below read, on demand those of h alone."""
-        self.team.run(
-            lambda first, last: rounds.move_margins(
-                *leaves,
-                steps,
-                threshold,
-                learner_too,
-                self.margin,
-                self.masses.values,
-                self.blocks,
-                first,
-                last,
-                self._positives,
-            ),
-            len(self.blocks),
-            BLOCK_ROWS,
+        self._positives = self.team.backend.move_margins(
+            leaves,
+            steps,
+            threshold,
+            learner_too,
+            self.margin,
+            self.placed_mass,
+            self.placed_blocks,
+            2 * self.n_groups,
         )
 
     def ensemble_counts(self) -> Floats:
@@ -173,7 +169,7 @@ class Sample:
 
     def _counts(self, kind: int) -> Floats:
         counts = np.empty((self.n_groups, 2, 2))
-        rounds.fill_counts(self.blocks, self._positives, kind, self.cell_mass, self.masses.unit, counts)
+        rounds.fill_counts(*self._positives, kind, self.cell_mass, self.masses.unit, counts)
         return counts
 
 
@@ -186,6 +182,15 @@ class CodedSample(NamedTuple):
     has_missing: NDArray[np.bool_]
     has_other: NDArray[np.bool_]
 
+    @property
+    def n_bytes(self) -> int:
+        """What training places, about."""
+        return (0 if on_card(self.codes) else int(self.codes.nbytes)) + len(self.sample) * BYTES_PER_ROW
+
+    def placed(self) -> CodedSample:
+        """With the codes where passes over the rows find them."""
+        return self._replace(codes=self.sample.team.backend.place(self.codes))
+
 
 def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> CodedSample:
     """The rows of a sample with joint codes; rows that are equal as codes are one row of the result.
@@ -197,8 +202,8 @@ def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> Coded
     def task(first: int, last: int) -> None:
         for j in range(first, last):
             column = bundles.binner.columns[j]
-            has_missing[j] = (columns[j] == MISSING).any()
-            has_other[j] = column.categorical and (columns[j] == column.n_bins + 1).any()
+            has_missing[j] = bool((columns[j] == MISSING).any())
+            has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
 
     sample.team.run(task, len(columns), len(sample))
     return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
@@ -210,7 +215,7 @@ def merge_equal_rows(coded: CodedSample) -> CodedSample:
     Rows are told apart by 64-bit hashes, and compared in full before anything is merged.
     """
     sample, codes = coded.sample, coded.codes
-    if len(sample) < MIN_ROWS_TO_MERGE or not _looks_repetitive(codes):
+    if len(sample) < MIN_ROWS_TO_MERGE or on_card(codes) or not _looks_repetitive(codes):
         return coded
     hashes = _hashes(codes)
     hashes ^= sample.cell.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from .._arrays import Floats
+from .._caller import warn_caller
 from .._choice.frontier import SelectionData
 from .._choice.settings import Settings
 from .._model.groups import GroupSource, sensitive_positions
@@ -54,7 +54,7 @@ class TrainingMixin(ReadingMixin):
         if validation is None:
             return hold_out(X, rows, self.validation_fraction, rng)
         X_selection, positions, cell, weights = self._read_validation(validation)
-        return Split(X, rows, X_selection, self._counted_rows(positions, cell, weights))
+        return Split(X, rows, X_selection, self._counted_rows(positions, cell, weights).on_host())
 
     def _counted_rows(self, positions: NDArray[Any], cell: NDArray[Any], weights: Floats | None) -> Part:
         from .preparation import Part
@@ -174,4 +174,4 @@ class TrainingMixin(ReadingMixin):
             names, labels = group_names(self.groups_), [shown(label) for label in self.classes_]
             self.warnings_ = Fitted(boosted, settings, self._selection, unit, names, labels, columns).messages()
         for message in self.warnings_:
-            warn(message, FitWarning, stacklevel=4)
+            warn_caller(message, FitWarning)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from .._arrays import Floats, Integers
 from .._engine.kernels import rounds
 from .._engine.threads import Team
-from .samples import BLOCK_ROWS, MAX_MASS, Leaves
+from .samples import MAX_MASS, Leaves
 
 # No sum ever reaches 2^LIMIT, so none overflows.
 LIMIT = 62
@@ -50,19 +51,13 @@ class Changes:
     that they weigh.
     """
 
-    rows: NDArray[np.uint32]
-    gains: Integers
-    n_rows: Integers
+    lists: tuple[Any, Any, Any]  # rows, gains and numbers, where the rows are placed
     renewed: set[int] = field(default_factory=set)
     told: bool = False  # the histograms have them
 
-    @property
-    def lists(self) -> tuple[NDArray[np.uint32], Integers, Integers]:
-        return self.rows, self.gains, self.n_rows
-
     def tell(self) -> None:
         self.told = True
-        self.n_rows[:] = 0
+        self.lists[2][:] = 0
         self.renewed.clear()
 
 
@@ -101,26 +96,22 @@ class RowWeights:
         self._n_joined = len(blocks) if n_joined is None else n_joined
         self._mass = mass
         self._n_groups = len(start) // 2
-        self._team = team
+        self._backend = backend = team.backend
+        self._all_placed, self._placed_mass = backend.place(blocks), backend.place(mass)
         self._cell_mass = np.zeros(len(start), dtype=np.int64)
-        self.values = np.zeros(int(blocks[:, 2].max()))
-        for b, (cell, first, last) in enumerate(blocks.tolist()):
-            if b < self._n_joined:
-                self._cell_mass[cell] += int(mass[first:last].sum()) if len(mass) else last - first
-                self.values[first:last] = start[cell]
+        for cell, first, last in self.blocks.tolist():
+            self._cell_mass[cell] += int(mass[first:last].sum()) if len(mass) else last - first
+        self.values = backend.zeros(int(blocks[:, 2].max()))
+        backend.fill_weights(self.placed_blocks, start, self.values)
         n_to_join = int((blocks[self._n_joined :, 2] - blocks[self._n_joined :, 1]).sum())
         self._class_mass = [int(part.sum()) + n_to_join for part in self._cell_mass.reshape(2, -1)]
         assert max(self._class_mass) <= 2 * MAX_MASS, "the sample weights are not those of to_masses"
         self._targets = [min(max(TARGET, mass.bit_length() + FACTOR_BITS), MAX_TARGET) for mass in self._class_mass]
         self._scale = np.ones(2)
         self._powers = np.ones(2)  # 2^-k
-        self._block_sums, self._class_sums = np.zeros(len(blocks), dtype=np.int64), np.zeros(2, dtype=np.int64)
-        n_rows = len(self.values)
-        self._changes = Changes(
-            np.empty(n_rows, dtype=np.uint32),
-            np.empty(n_rows, dtype=np.int64),
-            np.zeros(len(blocks), dtype=np.int64),
-        )
+        self._block_sums = backend.place(np.zeros(len(blocks), dtype=np.int64))
+        self._class_sums = np.zeros(2, dtype=np.int64)
+        self._changes = Changes(backend.lists(len(self.values), len(blocks)))
         for y in (0, 1):
             weight = 0.0
             for cell in range(y * self._n_groups, (y + 1) * self._n_groups):
@@ -135,13 +126,19 @@ class RowWeights:
         return self._all_blocks[: self._n_joined]
 
     @property
+    def placed_blocks(self) -> Any:
+        """The same where the rows are placed."""
+        return self._all_placed[: self._n_joined]
+
+    @property
     def changes(self) -> Changes:
         """What the histograms have not been told yet."""
         return self._changes
 
     def distribution(self) -> Floats:
         """D, which sums to one."""
-        D = np.maximum(np.rint(self.values), 1.0) * (self._mass if len(self._mass) else 1.0)
+        values = self._backend.to_host(self.values)
+        D: Floats = np.maximum(np.rint(values), 1.0) * (self._mass if len(self._mass) else 1.0)
         for cell, first, last in self.blocks.tolist():
             D[first:last] *= self.units[cell // self._n_groups]
         D /= self.total
@@ -150,15 +147,7 @@ class RowWeights:
     def wrong(self, leaves: Leaves, votes: NDArray[np.int8]) -> Floats:
         """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
         wrong = np.repeat(np.stack([votes > 0, votes < 0]), self._n_groups, axis=0)  # [cell, leaf]
-        per_block, sums = np.zeros(self._n_joined, dtype=np.int64), np.empty(2 * self._n_groups, dtype=np.int64)
-        self._team.run(
-            lambda first, last: rounds.sum_wrong(
-                *leaves, wrong, self.values, self._mass, self.blocks, first, last, per_block
-            ),
-            self._n_joined,
-            BLOCK_ROWS,
-        )
-        rounds.sum_per_cell(self.blocks, per_block, sums)
+        sums = self._backend.sum_wrong(leaves, wrong, self.values, self._placed_mass, self.placed_blocks)
         wrong_weight: Floats = sums.reshape(2, self._n_groups).T * self.units / self.total
         return wrong_weight
 
@@ -177,20 +166,15 @@ class RowWeights:
             if expected >= ROOM:
                 self._make_room(y, expected)
                 renewed.add(y)
-        self._team.run(
-            lambda first, last: rounds.change_weights(
-                *leaves,
-                factors,
-                self.values,
-                self._mass,
-                self._all_blocks,
-                first,
-                last,
-                *self._changes.lists,
-                self._block_sums,
-            ),
+        self._backend.change_weights(
+            leaves,
+            factors,
+            self.values,
+            self._placed_mass,
+            self._all_placed,
             self._n_joined,
-            2 * BLOCK_ROWS,
+            self._changes.lists,
+            self._block_sums,
         )
         self._changes.told = False
         before = self.total
@@ -225,7 +209,7 @@ class RowWeights:
         self.make_room(y, weight * (last - first))
         self._n_joined += 1
         self.values[first:last] = weight / float(self.units[y])
-        self._list(b)
+        self._list(b, b + 1, {y})
         self._add_up()
 
     def _make_room(self, y: int, expected: float) -> None:
@@ -235,25 +219,31 @@ class RowWeights:
     def _shift(self, y: int, n_bits: int) -> None:
         """Add to k."""
         self._powers[y] *= 2.0**-n_bits
-        for cell, first, last in self.blocks.tolist():
-            if cell // self._n_groups == y:
-                self.values[first:last] *= 2.0**n_bits
+        self._backend.scale_weights(self.placed_blocks, self._n_groups, y, 2.0**n_bits, self.values)
 
     def _renew(self, classes: set[int]) -> None:
         """List all rows of some classes with all that they weigh now."""
         self._changes.renewed |= classes
-        for b, cell in enumerate(self.blocks[:, 0].tolist()):
-            if cell // self._n_groups in classes:
-                self._list(b)
+        self._list(0, self._n_joined, classes)
 
-    def _list(self, b: int) -> None:
-        rounds.list_everything(
-            self.values, self._mass, self._all_blocks, b, b + 1, *self._changes.lists, self._block_sums
+    def _list(self, first: int, last: int, classes: set[int]) -> None:
+        self._backend.list_everything(
+            self.values,
+            self._placed_mass,
+            self._all_placed,
+            first,
+            last,
+            self._n_groups,
+            classes,
+            self._changes.lists,
+            self._block_sums,
         )
         self._changes.told = False
 
     def _add_up(self) -> None:
-        rounds.sum_per_class(self._all_blocks, self._block_sums, self._n_groups, self._n_joined, self._class_sums)
+        self._backend.sum_per_class(
+            self._all_placed, self._block_sums, self._n_groups, self._n_joined, self._class_sums
+        )
         self.sums: list[int] = self._class_sums.tolist()
         self.units = self._scale * self._powers
         negative, positive = self.units.tolist()

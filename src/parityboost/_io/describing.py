@@ -67,8 +67,12 @@ def describe(model: Any) -> dict[str, Any]:
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    """The parameters; splits that were given are stored as their number, since they are positions in data."""
+    """The parameters; splits that were given are stored as their number, since they are positions in data.
+
+    Not the device: whoever reads the file may have another one.
+    """
     parameters: dict[str, Any] = model.get_params(deep=False)
+    parameters.pop("device", None)
     if "n_bags" in parameters and not isinstance(parameters["n_bags"], Integral):
         parameters["n_bags"] = len(model.thetas_)
     return parameters

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
+from .._caller import warn_caller
 from . import model_file
 from .atomic import write_atomically
 from .describing import describe
@@ -24,11 +24,9 @@ def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file, all of it or nothing."""
     data = render(describe(model))
     if isinstance(getattr(model, "random_state", None), np.random.RandomState):
-        warn(
+        warn_caller(
             "random_state is a RandomState, of which the file keeps nothing: the loaded model has random_state=None. "
-            "Use an integer if it is to be fitted again with the same split",
-            UserWarning,
-            stacklevel=3,
+            "Use an integer if it is to be fitted again with the same split"
         )
     read(data, verify=True)  # what is written can be read: the limits of reading apply to writing too
     write_atomically(path, data)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
-from warnings import warn
 
+from .._caller import warn_caller
 from ..notions import FairnessNotion
 from .model_file import MAX_COLUMNS, MAX_COMMAS, MAX_GROUPS, MAX_STUMPS
 from .strict_json import ModelFileError
@@ -56,7 +56,7 @@ class StorageMixin:
         """Say before training what :meth:`save` would only say afterwards."""
         problem = too_large(self.n_features_in_, len(self.groups_), self.n_estimators, notion, threshold)
         if problem is not None and self.estimator is None:
-            warn(f"the model may turn out too large to be saved: {problem}", UserWarning, stacklevel=4)
+            warn_caller(f"the model may turn out too large to be saved: {problem}")
 
     @classmethod
     def load(cls: type[Model], path: Any, *, verify: bool = True) -> Model:

@@ -56,11 +56,11 @@ class AveragedEnsemble:
             self._pure = purify(self.tables)
         return self._pure
 
-    def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
+    def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
         """The sum of the tables' scores."""
         if self._ready is None:
             self._ready = Tables(self.tables)
-        return predict_margins(self.binner, self._ready, X, n_threads)
+        return predict_margins(self.binner, self._ready, X, n_threads, device)
 
     def staged_margin(self, X: Any) -> Iterator[Floats]:
         """What there is after the first and only stage."""

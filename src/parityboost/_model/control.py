@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
-from warnings import warn
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
+from .._caller import warn_caller
 from .._choice.frontier import Points, SelectionData, as_table, frontier
 from .._table.inputs import take_rows
 from .grid import on_fine_grid
@@ -222,11 +222,10 @@ def _up_to(points: pd.DataFrame, max_violation: float | None) -> pd.DataFrame:
         return points
     reached = points[points["violation"] <= max_violation]
     if len(reached) == 0:
-        warn(
+        warn_caller(
             f"no choice of θ and threshold has a violation of at most {max_violation:g}: the closest has "
             f"{points['violation'].iloc[-1]:.3f}",
             FitWarning,
-            stacklevel=3,
         )
         reached = points.iloc[-1:]
     return reached.reset_index(drop=True)

@@ -7,6 +7,7 @@ feature. :class:`EstimatorEnsemble` holds scikit-learn classifiers instead and a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats
 from .._engine.codes import N_CODES
+from .._engine.columns import lookup_for
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.sources import read_sources
 from .pairs import Effects
+from .placed import placed_margin
 from .trees import Stump
 
 # Rows are predicted so many at a time: what a block needs besides its margin stays in the cache.
@@ -71,13 +74,15 @@ class StumpEnsemble:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_last": None}
 
-    def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
+    def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
         """Σ_{j≤θ} α_j h_j(x)."""
-        from .._engine.kernels.lookup import add_steps  # numba is needed only now
-
         sources = read_sources(X)
         self.binner.check(sources)
         tables, used = self._used_tables(theta)
+        if device != "cpu":
+            return placed_margin(self.binner, sources, used, partial(_add_tables, [tables[f] for f in used]))
+        from .._engine.kernels.lookup import add_steps  # numba is needed only now
+
         margin = np.zeros(len(X))
 
         def task(first: int, last: int) -> None:
@@ -118,6 +123,11 @@ class StumpEnsemble:
         return total
 
 
+def _add_tables(tables: list[Floats], codes: list[Any], margin: Any) -> None:
+    for table, column in zip(tables, codes, strict=True):
+        lookup_for(margin).add_steps(column, table, margin)
+
+
 class EstimatorEnsemble:
     """scikit-learn classifiers with their weights α."""
 
@@ -131,7 +141,7 @@ class EstimatorEnsemble:
         """The weak learners."""
         return self.estimators
 
-    def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
+    def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
         margin = np.zeros(len(X))
         for estimator, alpha in zip(self.estimators[:theta], self.alphas[:theta], strict=True):
             margin += np.where(estimator.predict(X) == self.positive, alpha, -alpha)

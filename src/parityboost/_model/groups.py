@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats
+from .._arrays import Codes, Floats, to_host
 from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
 from .._table.binning import Binner
 from .._table.frames import to_pandas
@@ -144,4 +144,4 @@ def _columns(X: Any, positions: tuple[int, ...]) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, list(positions)]
     names = column_names(X)
-    return pd.DataFrame({names[j]: X[:, j] for j in positions})
+    return pd.DataFrame({names[j]: to_host(X[:, j]) for j in positions})

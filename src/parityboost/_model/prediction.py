@@ -26,6 +26,7 @@ class PredictionMixin:
     """Prediction from an ensemble, θ and a threshold; a mixin of the classifier."""
 
     n_jobs: int | None
+    device: str = "cpu"
     classes_: NDArray[Any]
     theta_: int
     n_estimators_: int
@@ -48,7 +49,7 @@ class PredictionMixin:
         is ignored otherwise. The same holds for the other methods that predict.
         """
         X = self._read_new(X)
-        margin: Floats = self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs))
+        margin: Floats = self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs), self.device)
         margin -= self._thresholds(X, sensitive_features)
         return margin
 

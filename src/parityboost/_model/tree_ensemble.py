@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Integers
 from .._engine.codes import N_CODES, X_BINNED_DTYPE
+from .._engine.columns import lookup_for
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.sources import read_sources
 from .pairs import Effects, Pair, Uses, add_up, find_uses, pair_cells, purify
+from .placed import placed_margin
 from .trees import Tree
 
 # Rows are predicted in blocks whose codes take up about so many bytes, but not in blocks of less than MIN_BLOCK_ROWS.
@@ -97,9 +99,9 @@ class TreeEnsemble:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "support": {pair.features: pair for pair in state["support"]}})
 
-    def margin(self, X: Any, theta: int, n_threads: int = 1) -> Floats:
+    def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
         """Σ_{j≤θ} α_j h_j(x)."""
-        return predict_margins(self.binner, self._tables(theta)[1], X, n_threads)
+        return predict_margins(self.binner, self._tables(theta)[1], X, n_threads, device)
 
     def staged_margin(self, X: Any) -> Iterator[Floats]:
         """The margin after each round."""
@@ -157,14 +159,13 @@ class Tables:
         self._starts = np.cumsum(sizes) - sizes
         self._steps = np.concatenate([np.empty(0), *(pair.scores.ravel() for pair in pairs)])
 
-    def add(self, codes: Codes, margin: Floats) -> None:
+    def add(self, codes: Any, margin: Any) -> None:
         """Add the scores of rows to their margins; ``codes[k]`` is of the k-th feature in use."""
-        from .._engine.kernels.lookup import add_pair_steps, add_steps
-
+        lookup = lookup_for(margin)
         for k, table in self._tables:
-            add_steps(codes[k, : len(margin)], table, margin)
+            lookup.add_steps(codes[k][: len(margin)], table, margin)
         if len(self._columns):
-            add_pair_steps(
+            lookup.add_pair_steps(
                 codes,
                 self._columns,
                 self._row_of,
@@ -176,10 +177,12 @@ class Tables:
             )
 
 
-def predict_margins(binner: Binner, tables: Tables, X: Any, n_threads: int) -> Floats:
+def predict_margins(binner: Binner, tables: Tables, X: Any, n_threads: int, device: str = "cpu") -> Floats:
     """The margin of each row of X."""
     sources = read_sources(X)
     binner.check(sources)
+    if device != "cpu":
+        return placed_margin(binner, sources, tables.used, tables.add)
     margin = np.zeros(len(X))
     n_used = max(len(tables.used), 1)
     size = min(max(BLOCK_BYTES // n_used, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)

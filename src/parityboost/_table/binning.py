@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Rows
+from .._caller import warn_caller
 from .._engine.codes import MAX_CATEGORIES, MISSING, X_BINNED_DTYPE
+from .._engine.columns import kernels_for
 from .._engine.threads import Team
 from .cuts import Stretches, find_stretches
 from .sources import CategorySource, NumberSource, Source, raise_infinite
@@ -42,16 +43,14 @@ class NumericColumn:
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
         """Learn the bins from some rows; ``weights`` belong to these rows."""
-        from .._engine.kernels.binning import find_distinct  # numba is needed only now
-
         values = source.floats(rows)
         distinct = np.empty(max_bins)
-        n_distinct = find_distinct(values, distinct)
+        n_distinct = kernels_for(values).find_distinct(values, distinct)
         if n_distinct <= max_bins:
             distinct = np.sort(distinct[:n_distinct])
             stretches = Stretches(distinct, distinct, np.ones(n_distinct))
         else:
-            stretches = find_stretches(values, weights)
+            stretches = find_stretches(values, source.place(weights))
         if n_distinct and np.isinf([stretches.lowest[0], stretches.highest[-1]]).any():
             raise_infinite(source.name)
         edges = stretches.edges(max_bins)
@@ -64,13 +63,11 @@ class NumericColumn:
 
     def encode(self, source: Any, rows: Rows) -> Codes:
         """Codes of some rows."""
-        from .._engine.kernels.binning import encode_numbers
-
         if self.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
             return np.full(n_rows_of(rows, [source]), MISSING, dtype=X_BINNED_DTYPE)
         values = source.floats(rows)
-        codes = np.empty(len(values), dtype=X_BINNED_DTYPE)
-        if not encode_numbers(values, self.edges, codes):
+        codes = np.empty_like(values, dtype=X_BINNED_DTYPE)
+        if not kernels_for(values).encode_numbers(values, self.edges, codes):
             raise_infinite(self.name)
         return codes
 
@@ -115,11 +112,9 @@ class CategoricalColumn:
         if len(order) > most:
             mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
             kept = set(sorted(order, key=lambda i: -mass[i])[:most])
-            warn(
+            warn_caller(
                 f"column {source.name!r} has {len(order)} categories, more than {most} (max_bins={max_bins}): the "
-                f"{len(order) - most} rarest are taken together as 'other'; drop it if it is an identifier or a date",
-                UserWarning,
-                stacklevel=2,
+                f"{len(order) - most} rarest are taken together as 'other'; drop it if it is an identifier or a date"
             )
             order = [i for i in order if i in kept]
         return cls(source.name, tuple(plain(values[i]) for i in order), mixed)

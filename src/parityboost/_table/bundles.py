@@ -68,7 +68,9 @@ class Bundles:
         def task(first: int, last: int) -> None:
             for j in range(first, last):
                 if binner.columns[j].categorical:
-                    n_codes[j] = max(binner.columns[j].n_bins, *(int(codes[j].max(initial=0)) for codes in coded)) + 1
+                    n_codes[j] = (
+                        max(binner.columns[j].n_bins, *(int(codes[j].max()) for codes in coded if len(codes[j]))) + 1
+                    )
 
         team.run(task, len(n_codes), len(coded[0][0]))
         return cls(binner, n_codes)
@@ -82,7 +84,7 @@ class Bundles:
 
     def consume(self, codes: list[Codes], team: Team) -> Codes:
         """The same, while the codes of the columns are let go one by one: they may be all that fits into memory."""
-        joint = np.empty((len(self.members), len(codes[0])), dtype=X_BINNED_DTYPE)
+        joint: Codes = np.empty_like(codes[0], shape=(len(self.members), len(codes[0])))
         nothing = np.empty(0, dtype=X_BINNED_DTYPE)
 
         def task(first: int, last: int) -> None:

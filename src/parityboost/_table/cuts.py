@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers
+from .._arrays import Floats, Integers, to_host
+from .._engine.columns import kernels_for
 
 Keys = NDArray[np.uint64]
 
@@ -49,17 +50,15 @@ def find_stretches(values: Floats, weights: Integers | None) -> Stretches:
     if not present.all():
         values, weights = values[present], None if weights is None else weights[present]
     if len(values) <= EXACT_ROWS:
-        return _sorted_values(values, weights)
+        return _sorted_values(to_host(values), to_host(weights))
     weights = np.empty(0, dtype=np.int64) if weights is None else weights
     return _counted_values(values, weights) or _counted_stretches(values, weights)
 
 
 def _counted_values(values: Floats, weights: Integers) -> Stretches | None:
     """The distinct values, if they are few."""
-    from .._engine.kernels.binning import find_masses  # numba is needed only now
-
     distinct, masses = np.empty(MAX_COUNTED), np.empty(MAX_COUNTED, dtype=np.int64)
-    n_distinct = find_masses(values, weights, distinct, masses)
+    n_distinct = kernels_for(values).find_masses(values, weights, distinct, masses)
     if n_distinct > MAX_COUNTED:
         return None
     order = np.argsort(distinct[:n_distinct])
@@ -83,23 +82,22 @@ def _counted_stretches(values: Floats, weights: Integers) -> Stretches:
     Numbers are counted by their *keys*: the bits of a float as an integer, in the order of the numbers. A stretch is
     2^shift keys long, so the key of a value tells its stretch without a search.
     """
-    from .._engine.kernels.binning import count_keys, look_into
-
-    start, end = to_keys(np.array([values.min(), values.max()]))
+    kernels = kernels_for(values)
+    start, end = to_keys(np.array([float(values.min()), float(values.max())]))
     length = int(end) - int(start)
     shift = max(length.bit_length() - N_STRETCHES.bit_length() + 1, 0)
     tree = Tree.of(np.arange((length >> shift) + 1, dtype=np.uint64) << np.uint64(shift), shift)
-    count_keys(values, weights, start, shift, tree.parts_of, tree.part_shift, 0, tree.mass)
+    kernels.count_keys(values, weights, start, shift, tree.parts_of, tree.part_shift, 0, tree.mass)
     # What is much heavier than a bin can only be a value of its own: it shall not spoil the measure for the others.
     large = LARGE_SHARE * np.minimum(tree.mass, tree.mass.sum() / 64).sum()
     chosen = np.flatnonzero((tree.mass > large) & (tree.shifts > 0))
     while len(chosen):
         first_new = len(tree.mass)
         tree = tree.divide(chosen, large)
-        count_keys(values, weights, start, shift, tree.parts_of, tree.part_shift, first_new, tree.mass)
+        kernels.count_keys(values, weights, start, shift, tree.parts_of, tree.part_shift, first_new, tree.mass)
         wanted = (np.arange(len(tree.mass)) >= first_new) & (tree.mass > large) & (tree.shifts > 0)
         if wanted.any():
-            look_into(
+            kernels.look_into(
                 values, start, shift, tree.parts_of, tree.part_shift, first_new, wanted, tree.one_value, tree.is_mixed
             )
         chosen = np.flatnonzero(wanted & tree.is_mixed)

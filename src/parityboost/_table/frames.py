@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._arrays import on_card, to_host
+
 _KNOWN = (pd.DataFrame, pd.Series, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray, list, tuple, str, type(None))
 
 
@@ -17,6 +19,8 @@ def to_pandas(values: Any) -> Any:
     """
     if isinstance(values, _KNOWN):
         return values
+    if on_card(values):
+        return to_host(values)
     if isinstance(values, dict):
         return {name: to_pandas(column) for name, column in values.items()}
     if type(values).__module__.startswith("pyarrow.") and hasattr(values, "to_pandas"):

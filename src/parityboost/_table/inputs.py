@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
-from warnings import warn
 
 import numpy as np
 import pandas as pd
@@ -14,9 +13,11 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._arrays import Floats
+from .._arrays import Floats, on_card, to_host
+from .._caller import warn_caller
 from ..notions import FairnessNotion
 from .frames import to_pandas
+from .placed import check_placed, few_values
 from .sources import column_position
 from .values import sort_key
 
@@ -25,6 +26,8 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
     """X as a DataFrame or a two-dimensional array; values are looked at column by column later."""
     if sparse.issparse(X):
         raise TypeError("X is a sparse matrix, but dense data is required: use X.toarray() or a DataFrame")
+    if on_card(X):
+        return check_placed(X)
     X = to_pandas(X)
     if isinstance(X, pd.DataFrame):
         if len(X) == 0:
@@ -63,6 +66,11 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     """y as 0/1 and the two classes, sorted; the second one is the positive class."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    few = few_values(y)
+    if few is not None:
+        check_length("y", len(y), n_rows)
+        codes, found = read_target(few.distinct, len(few.distinct), classes)
+        return few.spread(codes), found
     y = to_pandas(y)
     if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
         y = _object_array(list(y))  # NumPy would make text of a missing label
@@ -234,7 +242,7 @@ def sensitive_columns(X: pd.DataFrame | NDArray[Any], names: Any) -> pd.DataFram
     positions = [column_position(X, name, "sensitive_feature") for name in wanted]
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, positions]
-    return pd.DataFrame({f"x{j}": X[:, j] for j in positions})
+    return pd.DataFrame({f"x{j}": to_host(X[:, j]) for j in positions})
 
 
 def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion: FairnessNotion, where: str) -> None:
@@ -259,7 +267,7 @@ def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion
                 f"{where}: {'; '.join(absent)}: the rate {gap.name!r} of notion {notion.name!r} cannot be compared "
                 "between fewer than two groups"
             )
-        warn(f"{where}: {'; '.join(absent)}: left out of the rate {gap.name!r}", UserWarning, stacklevel=5)
+        warn_caller(f"{where}: {'; '.join(absent)}: left out of the rate {gap.name!r}")
 
 
 def group_name(group: Any) -> str:
@@ -282,6 +290,8 @@ def group_names(groups: Iterable[Any]) -> list[str]:
 
 def cells(y: NDArray[np.int8], group: NDArray[np.intp], n_groups: int) -> NDArray[Any]:
     """The cell of each row, class * n_groups + group, in the smallest integer type that holds it."""
+    if on_card(y) != on_card(group):
+        y, group = to_host(y), to_host(group)
     small = np.min_scalar_type(2 * n_groups)
     cell: NDArray[Any] = y.astype(small)
     cell *= small.type(n_groups)
@@ -316,11 +326,9 @@ def warn_of_order(X: Any, sensitive_features: Any) -> None:
     if len(ours) != len(theirs) or ours.equals(theirs) or not (ours.is_unique and theirs.is_unique):
         return
     if theirs.isin(ours).all():
-        warn(
+        warn_caller(
             "the index of sensitive_features is that of X in another order: rows are matched by position, not by "
-            "index. Pass sensitive_features.loc[X.index] if the index says which row is which, or .to_numpy() if not",
-            UserWarning,
-            stacklevel=5,
+            "index. Pass sensitive_features.loc[X.index] if the index says which row is which, or .to_numpy() if not"
         )
 
 

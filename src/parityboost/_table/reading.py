@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from .._arrays import Floats
+from .._arrays import Floats, on_card
 from .grouping import Grouping
 from .inputs import (
     cells,
@@ -22,6 +22,7 @@ from .inputs import (
     take_rows,
     warn_of_order,
 )
+from .placed import few_values
 from .weights import read_fit_weights
 
 
@@ -30,6 +31,7 @@ class ReadingMixin:
 
     classes_: NDArray[Any]
     groups_: NDArray[Any]
+    device: str = "cpu"
     _sensitive_feature: Any
     _grouping: Grouping
 
@@ -40,6 +42,8 @@ class ReadingMixin:
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = read_table(X)
+        if on_card(table) and self.device == "cpu":
+            raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
 
@@ -121,8 +125,14 @@ class ReadingMixin:
                 f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
                 "column of X with the parameter sensitive_feature"
             )
-        frame = self._grouping.apply(sensitive_frame(sensitive_features))
-        codes, found = read_groups(frame, len(rows), groups)
+        few = few_values(sensitive_features)
+        if few is not None:
+            check_lengths(len(rows), sensitive_features=sensitive_features)
+        given = sensitive_features if few is None else few.distinct
+        frame = self._grouping.apply(sensitive_frame(given))
+        codes, found = read_groups(frame, len(rows) if few is None else len(given), groups)
+        if few is not None:
+            codes = few.spread(codes)
         if len(found) < 2 and self._needs_groups:
             raise ValueError(f"only one group in the sensitive attribute, {group_name(found[0])!r}: two are needed")
         return codes, found

@@ -5,14 +5,14 @@ Reading a source copies nothing; asking it for rows copies those rows only.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Rows
+from .._arrays import Rows, on_card, to_host
 
 TableLike = pd.DataFrame | NDArray[Any]
 
@@ -36,9 +36,13 @@ class Source:
         """The numbers in some rows, NaN for missing; only columns of numbers have them."""
         raise NotImplementedError
 
+    def place(self, array: Any) -> Any:
+        """An array with an entry per row, or which rows, where the kernels for this column want it."""
+        return array
+
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         """Codes of some rows (-1 for missing) and the distinct values they stand for."""
-        codes, values = pd.factorize(self.values[rows])
+        codes, values = pd.factorize(to_host(self.values)[to_host(rows)])
         return codes, np.asarray(values, dtype=object)
 
 
@@ -49,7 +53,7 @@ class NumberSource(Source):
     holds_numbers = True
 
     def floats(self, rows: Rows) -> NDArray[np.float64]:
-        values = self.values[rows]
+        values = to_host(self.values)[rows]
         if isinstance(values, np.ndarray) and values.dtype != object:
             return np.ascontiguousarray(values, dtype=np.float64)
         try:
@@ -57,6 +61,38 @@ class NumberSource(Source):
         except OverflowError:
             raise_infinite(self.name)
             raise
+
+
+class Placing:
+    """Copies to the graphics card. What is shared by the columns (which rows, their weights) is copied once."""
+
+    def __init__(self, place: Callable[[Any], Any]) -> None:
+        self.place = place
+        self._shared: dict[int, tuple[Any, Any]] = {}
+
+    def place_once(self, array: Any) -> Any:
+        if array is None or isinstance(array, slice):
+            return array
+        if id(array) not in self._shared:  # as long as the array is kept, its id is its own
+            self._shared[id(array)] = array, self.place(array)
+        return self._shared[id(array)][1]
+
+
+class PlacedNumbers(NumberSource):
+    """Numbers whose floats are on the graphics card, wherever the column is."""
+
+    def __init__(self, source: NumberSource, placing: Placing) -> None:
+        super().__init__(source.name, source.values)
+        self._placing = placing
+
+    def place(self, array: Any) -> Any:
+        return self._placing.place_once(array)
+
+    def floats(self, rows: Rows) -> Any:
+        if not on_card(self.values):
+            return self._placing.place(super().floats(rows))
+        values = self.values[self.place(rows)].astype(np.float64, copy=False)
+        return values if values.flags.c_contiguous else values.copy()
 
 
 class CategorySource(Source):
@@ -113,6 +149,12 @@ def read_sources(X: TableLike) -> list[Source]:
             for name, column in X.items()
         ]
     return [_read_source(f"x{j}", X[:, j]) for j in range(X.shape[1])]
+
+
+def place_sources(sources: list[Source], place: Callable[[Any], Any]) -> list[Source]:
+    """The same columns, those of numbers on the graphics card."""
+    placing = Placing(place)
+    return [PlacedNumbers(source, placing) if isinstance(source, NumberSource) else source for source in sources]
 
 
 def _read_source(name: str, values: Any) -> Source:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats
+from .._arrays import Floats, to_host
 from .inputs import check_length, short
 
 # Of weights whose largest is about one: so much lighter ones change nothing, and their reciprocals might overflow.
@@ -36,7 +36,7 @@ def rows_per_weight(sample_weight: Any, n_rows: int) -> float:
     """
     weights = read_weights(sample_weight, n_rows, summed=False)
     if weights is None:
-        equal = 1.0 if sample_weight is None else float(np.ravel(np.asarray(sample_weight))[0])
+        equal = 1.0 if sample_weight is None else float(np.ravel(np.asarray(to_host(sample_weight)))[0])
         return equal if 1 <= equal < MOST_REPEATS and equal.is_integer() else 1.0
     scaled = _scaled("sample_weight", weights)
     if (weights == np.floor(weights)).all() and weights.max() < MOST_REPEATS:
@@ -60,7 +60,7 @@ def read_weights(sample_weight: Any, n_rows: int, summed: bool = True) -> Floats
     if sample_weight is None:
         return None
     try:
-        given = np.asarray(sample_weight)
+        given = np.asarray(to_host(sample_weight))
         if given.dtype.kind in "cmM":  # dates would count nanoseconds, complex numbers lose a part
             raise TypeError
         weights = given.astype(np.float64)

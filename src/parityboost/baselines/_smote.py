@@ -242,7 +242,7 @@ class SmoteLearner:
         unit = float(weights.units[y])
         each = max(round(weights.total / self._n_real / unit), 1)
         block = np.array([[y * self.train.n_groups, 0, n]])
-        both.add(np.arange(n, dtype=np.uint32), np.full(n, each), np.array([n]), block)
+        both.add((np.arange(n, dtype=np.uint32), np.full(n, each), np.array([n])), block)
         trained = self._search.best(both, weights.units, weights.total + each * n * unit)
         column = self._histograms.codes[self._search.bundles.bundle_of[trained.model.feature]]
         trained = replace(trained, leaves=trained.leaves._replace(column=column))

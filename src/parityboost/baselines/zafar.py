@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, ClassVar
-from warnings import catch_warnings, simplefilter, warn
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._caller import warn_caller
 from .._extras import install
 from ._convex_concave import Covariances, Solution, convex_concave
 from ._linear import Examples, LinearBaseline
@@ -161,11 +162,10 @@ class ZafarClassifier(LinearBaseline):
         self.converged_, self.n_iter_ = solution.converged, solution.n_iter
         if not solution.converged:
             shown = ", ".join(f"{value:.2g}" for value in self.constraint_values_)
-            warn(
+            warn_caller(
                 f"solver={self.solver!r} did not converge: the covariances for false negatives and false positives are "
                 f"{shown}, their bound is {self.tolerance:g}; try max_iter above {self.max_iter} or a larger tolerance",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch
 
+from .._caller import warn_caller
 from .._table.grouping import AS_GIVEN, Grouping
 from .._table.values import same_number
 from ._bunch import make_bunch
@@ -121,11 +121,9 @@ def to_bunch(
 
     counting = [name for name in _row_numbers(table) if name not in (target, *groups, *dropped)]
     if counting:
-        warn(
+        warn_caller(
             f"{path} has a column without a name, {counting[0]!r}, that counts the rows, as pandas writes its index: "
-            "it is left out",
-            UserWarning,
-            stacklevel=3,
+            "it is left out"
         )
     data = table.drop(columns=[target, *dropped, *counting])
     if data.shape[1] == 0:

@@ -17,6 +17,7 @@ from .compiling import Array, compiled
 
 # What ``move_margins`` counts: the columns of ``positives``.
 ABOVE_ZERO, ABOVE_THRESHOLD, BY_LEARNER = 0, 1, 2
+N_KINDS = 3
 
 
 @compiled
@@ -86,15 +87,15 @@ def sum_per_class(blocks: Array, per_block: Array, n_groups: int, n_blocks: int,
 
 
 @compiled
-def fill_counts(blocks: Array, positives: Array, kind: int, cell_mass: Array, unit: float, counts: Array) -> None:
-    """``counts[group, y_true, y_pred]`` from one kind of positive predictions per block and the mass of every cell.
+def fill_counts(cells: Array, positives: Array, kind: int, cell_mass: Array, unit: float, counts: Array) -> None:
+    """``counts[group, y_true, y_pred]`` from one kind of positive predictions and the mass of every cell.
 
-    Added up as integers and then turned into weights.
+    ``positives[k]`` is of the cell ``cells[k, 0]``. Added up as integers and then turned into weights.
     """
     n_groups = counts.shape[0]
     positive = np.zeros(2 * n_groups, dtype=np.int64)
-    for b in range(blocks.shape[0]):
-        positive[blocks[b, 0]] += positives[b, kind]
+    for k in range(cells.shape[0]):
+        positive[cells[k, 0]] += positives[k, kind]
     for cell in range(2 * n_groups):
         of_group, y = counts[cell % n_groups], cell // n_groups
         of_group[y, 0], of_group[y, 1] = (cell_mass[cell] - positive[cell]) * unit, positive[cell] * unit

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..._arrays import Codes, Floats, Integers
 from ..._engine.codes import N_CODES
-from ..._engine.kernels import histogram, splitting
+from ..._engine.kernels import splitting
 from ..._engine.threads import Team
 from ..._model.ensemble import StumpEnsemble
 from ..._model.trees import Stump
@@ -48,29 +48,24 @@ class Histograms:
     They are not made anew in each round: they are given what the rows gained that changed their weight.
     """
 
-    def __init__(self, codes: Codes, n_groups: int, team: Team) -> None:
-        self.codes = codes
+    def __init__(self, codes: Any, n_groups: int, team: Team) -> None:
+        self.codes = codes  # where the rows are placed
         self.values = np.zeros((len(codes), 2, 2, N_CODES), dtype=np.int64)
         self._n_groups = n_groups
-        self._team = team
+        self._backend = team.backend
 
-    def update(self, changes: Changes, blocks: Integers) -> None:
+    def update(self, changes: Changes, blocks: Any) -> None:
         """Add what the rows gained, once."""
         if changes.told:
             return
         for y in changes.renewed:
             self.values[:, y] = 0
-        self.add(*changes.lists, blocks)
+        self.add(changes.lists, blocks)
         changes.tell()
 
-    def add(self, rows: NDArray[np.uint32], gains: Integers, n_rows: Integers, blocks: Integers) -> None:
-        """Add ``gains`` at the codes of ``rows``, which each block lists some of."""
-        self._team.run(
-            lambda first, last: histogram.add_to_histograms(
-                self.codes, rows, gains, n_rows, blocks, self._n_groups, first, last, self.values
-            ),
-            *self.codes.shape,
-        )
+    def add(self, lists: tuple[Any, Any, Any], blocks: Any) -> None:
+        """Add what is listed: rows, what each gained, and how many each block lists."""
+        self._backend.add_to_histograms(self.codes, lists, blocks, self._n_groups, self.values)
 
     def per_code(self, bundle: int) -> Integers:
         """``[class, joint code]`` of one bundle."""
@@ -86,7 +81,7 @@ class StumpSearch:
     bundles : Bundles
         Which columns share a byte.
     train : CodedSample
-        The training rows; they tell which columns have missing values.
+        The training rows, placed; they tell which columns have missing values.
     criterion : {"gini", "error"}
         What is optimised.
     orders : ndarray of int8, optional
@@ -117,12 +112,9 @@ class StumpSearch:
         self._splits = np.empty(n_features, dtype=np.int64)
         self._missing_left = np.empty(n_features, dtype=np.bool_)
         self._found = self._scores, self._splits, self._missing_left
-        self._mass_of = np.zeros((2, len(train.codes), N_CODES), dtype=np.int64)
-        self._team.run(
-            lambda first, last: histogram.sum_masses(
-                train.codes, train.sample.masses.values, train.sample.n_negative, first, last, self._mass_of
-            ),
-            *train.codes.shape,
+        sample = train.sample
+        self._mass_of = self._team.backend.sum_masses(
+            train.codes, sample.placed_mass, sample.n_negative, sample.placed_blocks, sample.n_groups
         )
 
     def best(self, histograms: Histograms, units: Floats, total: float) -> TrainedStump:
@@ -200,9 +192,12 @@ class NativeLearner:
 
     def __init__(self, train: CodedSample, selection: CodedSample, start: Floats) -> None:
         self.train, self.selection = train.sample, selection.sample
-        self._selection_codes = selection.codes
+        self._train_codes, self._selection_codes = train.codes, selection.codes
+        self.train.team.backend.require(train.n_bytes + (0 if selection is train else selection.n_bytes))
+        self._placed = train.placed()
+        self._placed_selection_codes = (self._placed if selection is train else selection.placed()).codes
         self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
-        self._histograms = Histograms(train.codes, self.train.n_groups, self.train.team)
+        self._histograms = Histograms(self._placed.codes, self.train.n_groups, self.train.team)
 
     def wrong_weight(self, trained: TrainedLeaves) -> Floats:
         return self._weights.wrong(trained.leaves, trained.votes)
@@ -212,6 +207,11 @@ class NativeLearner:
 
     def distribution(self) -> Floats:
         return self._weights.distribution()
+
+    def _selection_codes_on_host(self) -> Codes:
+        """What goes through the margins later holds nothing on the device."""
+        codes: Codes = self.selection.team.backend.to_host(self._selection_codes)
+        return codes
 
 
 class StumpLearner(NativeLearner):
@@ -239,21 +239,21 @@ class StumpLearner(NativeLearner):
         orders: NDArray[np.int8] | None = None,
     ) -> None:
         super().__init__(train, selection, start)
-        self._search = StumpSearch(bundles, train, criterion, orders)
+        self._search = StumpSearch(bundles, self._placed, criterion, orders)
 
     def fit(self) -> TrainedStump:
         weights = self._weights
-        self._histograms.update(weights.changes, weights.blocks)
+        self._histograms.update(weights.changes, weights.placed_blocks)
         return self._search.best(self._histograms, weights.units, weights.total)
 
     def selection_leaves(self, trained: TrainedStump) -> Leaves:
-        return selection_leaves(self._search.bundles, self._selection_codes, trained)
+        return selection_leaves(self._search.bundles, self._placed_selection_codes, trained)
 
     def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self._search.bundles.binner, models, alphas)
 
     def selection_margins(self, ensemble: StumpEnsemble) -> Callable[[], Iterator[Floats]]:
-        return staged_margins(self._search.bundles, self._selection_codes, ensemble)
+        return staged_margins(self._search.bundles, self._selection_codes_on_host(), ensemble)
 
 
 def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alpha: float, confidence: bool) -> float:
@@ -265,7 +265,7 @@ def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alph
     return weights.boost_wrong(trained.leaves, trained.votes, boosts, costs, trained.leaf_mass)
 
 
-def selection_leaves(bundles: Bundles, codes: Codes, trained: TrainedStump) -> Leaves:
+def selection_leaves(bundles: Bundles, codes: Any, trained: TrainedStump) -> Leaves:
     """The leaves of other rows than those that a stump was trained on."""
     return Leaves(codes[bundles.bundle_of[trained.model.feature]], trained.leaves.leaf_of_code)
 

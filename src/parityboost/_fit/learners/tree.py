@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._arrays import Codes, Floats, Integers
+from ..._arrays import Floats, Integers
 from ..._engine.codes import N_CODES
-from ..._engine.kernels import rounds, splitting
+from ..._engine.kernels import splitting
 from ..._engine.kernels.splitting import LEFT, RIGHT
 from ..._model.tree_ensemble import TreeEnsemble
 from ..._model.trees import Split, Tree
 from ..._table.bundles import Bundles
 from ..constraints import Partners
-from ..samples import BLOCK_ROWS, CodedSample, Leaves, Sample
+from ..samples import CodedSample, Leaves, Sample
 from ..weights import RowWeights
 from .stump import (
     Histograms,
@@ -55,26 +55,17 @@ class Paths(NamedTuple):
     bundles: tuple[int, int]  # of the right side and of the left one
     leaf_of_code: NDArray[np.uint8]  # [side, joint code]
 
-    def leaves(self, sample: Sample, codes: Codes) -> tuple[NDArray[np.uint8], Integers]:
-        """The leaf of each row, and the sample weight per [block, leaf]."""
-        leaves = np.empty(len(sample), dtype=np.uint8)
-        mass = np.empty((len(sample.blocks), N_LEAVES), dtype=np.int64)
+    def leaves(self, sample: Sample, codes: Any) -> tuple[Any, Integers]:
+        """The leaf of each row, and the sample weight per [cell, leaf]; the codes are where the rows are placed."""
         right, left = self.bundles
-        sample.team.run(
-            lambda first, last: rounds.split_leaves(
-                codes[self.bundle],
-                self.side_of_code,
-                (codes[right], codes[left]),
-                self.leaf_of_code,
-                sample.masses.values,
-                sample.blocks,
-                first,
-                last,
-                leaves,
-                mass,
-            ),
-            len(sample.blocks),
-            BLOCK_ROWS,
+        leaves, mass = sample.team.backend.split_leaves(
+            codes[self.bundle],
+            self.side_of_code,
+            (codes[right], codes[left]),
+            self.leaf_of_code,
+            sample.placed_mass,
+            sample.placed_blocks,
+            2 * sample.n_groups,
         )
         return leaves, mass
 
@@ -112,13 +103,9 @@ class TreeSearch(StumpSearch):
         self._partners = partners
         self._orders: NDArray[np.int8] = self._columns[-1]
         self._criterion: int = self._columns[-2]
-        n_rows = len(train.sample)
-        self._part = Histograms(train.codes, train.sample.n_groups, train.sample.team)
-        self._lists = (
-            np.empty(n_rows, dtype=np.uint32),
-            np.empty(n_rows, dtype=np.int64),
-            np.zeros(len(train.sample.blocks), dtype=np.int64),
-        )
+        sample = train.sample
+        self._part = Histograms(train.codes, sample.n_groups, sample.team)
+        self._lists = sample.team.backend.lists(len(sample), len(sample.blocks))
 
     def best_tree(self, histograms: Histograms, weights: RowWeights) -> TrainedTree:
         """The best stump, each side of which is split if that makes it purer."""
@@ -144,16 +131,11 @@ class TreeSearch(StumpSearch):
     def _fill(self, leaves: Leaves, side: int, weights: RowWeights) -> None:
         """Make the histograms of the rows on one side."""
         sample = self._train.sample
-        rows, gains, n_rows = self._lists
-        self._team.run(
-            lambda first, last: rounds.list_leaf(
-                *leaves, side, weights.values, sample.masses.values, sample.blocks, first, last, rows, gains, n_rows
-            ),
-            len(sample.blocks),
-            BLOCK_ROWS,
+        self._team.backend.list_leaf(
+            leaves, side, weights.values, sample.placed_mass, sample.placed_blocks, self._lists
         )
         self._part.values[:] = 0
-        self._part.add(rows, gains, n_rows, sample.blocks)
+        self._part.add(self._lists, sample.placed_blocks)
 
     def _split(self, side: Side, feature: int, limits: Floats, units: Floats, total: float) -> Side:
         """The best split of the rows whose histograms are there, if it gains anything."""
@@ -218,8 +200,7 @@ class TreeSearch(StumpSearch):
         )
         sample = self._train.sample
         found, mass = paths.leaves(sample, self._train.codes)
-        is_positive = sample.blocks[:, 0] >= sample.n_groups
-        leaf_mass = np.stack([mass[~is_positive].sum(axis=0), mass[is_positive].sum(axis=0)], axis=1)
+        leaf_mass = np.ascontiguousarray(mass.reshape(2, sample.n_groups, N_LEAVES).sum(axis=1).T)
         error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
         return TrainedTree(tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.int8), shares, leaf_mass, paths)
 
@@ -246,23 +227,28 @@ class TreeLearner(NativeLearner):
         partners: Partners | None = None,
     ) -> None:
         super().__init__(train, selection, start)
-        self._search = TreeSearch(bundles, train, criterion, orders, partners)
+        self._search = TreeSearch(bundles, self._placed, criterion, orders, partners)
 
     def fit(self) -> TrainedTree:
         weights = self._weights
-        self._histograms.update(weights.changes, weights.blocks)
+        self._histograms.update(weights.changes, weights.placed_blocks)
         return self._search.best_tree(self._histograms, weights)
 
     def selection_leaves(self, trained: TrainedTree) -> Leaves:
-        leaves, _ = trained.paths.leaves(self.selection, self._selection_codes)
+        leaves, _ = trained.paths.leaves(self.selection, self._placed_selection_codes)
         return Leaves(leaves, LEAVES)
 
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeEnsemble:
         bundles, masses = self._search.bundles, self.train.masses
         ensemble = TreeEnsemble(bundles.binner, models, alphas)
-        codes = self._histograms.codes
-        ensemble.count_cells(codes, bundles.bundle_of, bundles.code_of, masses.values, masses.unit)
+        ensemble.count_cells(
+            self.train.team.backend.to_host(self._train_codes),
+            bundles.bundle_of,
+            bundles.code_of,
+            masses.values,
+            masses.unit,
+        )
         return ensemble
 
     def selection_margins(self, ensemble: TreeEnsemble) -> Callable[[], Iterator[Floats]]:
-        return staged_margins(self._search.bundles, self._selection_codes, ensemble)
+        return staged_margins(self._search.bundles, self._selection_codes_on_host(), ensemble)
