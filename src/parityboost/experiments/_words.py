@@ -34,9 +34,9 @@ WHAT_TO_SEE = {
 
 RULES_OF_VERDICTS = """\
 Shares are in per cent, differences of shares in percentage points with their sign, with the standard deviation over the
-splits. A figure *holds* 🟢 if ours is within 2 points or two standard errors of the paper's. If it is not, but lies
-more than two standard errors from zero on the same side, it has the *same direction, other size* 🟡. An order holds if
-the means have it, or if nobody is ahead by more than two standard errors: a *tie*. All else *differs* 🔴. *Logged* is
+splits. A figure *holds* ✓ if ours is within 2 points or two standard errors of the paper's. If it is not, but lies
+more than two standard errors from zero on the same side, it has the *same direction, other size* ≈. An order holds if
+the means have it, or if nobody is ahead by more than two standard errors: a *tie*. All else *differs* ✗. *Logged* is
 what the authors' logs of 2019 have, where they have it: the competitors of section 5.4 are of that year, AdaFair is
 not."""
 
