@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
-from test_docs import DOCS, ROOT
+from test_docs import DOCS, PAGES, ROOT
 
 PICTURES = sorted(path for folder in ("images", "_static") for path in (DOCS / folder).glob("*.[sp][vn]g"))
 
@@ -101,3 +101,9 @@ def test_pages_link_to_the_repository_where_the_project_names_one():
     assert conf.theme_options("") == {}
     options = conf.theme_options("https://example.org/parityboost")
     assert options["source_repository"] == options["footer_icons"][0]["url"] == "https://example.org/parityboost"
+
+
+def test_compas_is_spelt_compas_except_in_the_papers_table_1():
+    for path in [*PAGES, *(ROOT / "benchmarks" / "results").glob("*.md")]:
+        for line in path.read_text(encoding="utf8").splitlines():
+            assert "Compass" not in line or "Adult census" in line, f"{path.name}: {line}"
