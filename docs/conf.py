@@ -29,7 +29,9 @@ def theme_options(repository: str) -> dict[str, Any]:
         "source_repository": repository,
         "source_branch": "main",
         "source_directory": "docs/",
-        "footer_icons": [{"name": "Repository", "url": repository, "html": "Repository", "class": ""}],
+        "footer_icons": [
+            {"name": "Repository", "url": repository, "html": "Repository", "class": ""}
+        ],
     }
 
 
@@ -98,17 +100,24 @@ sphinx_gallery_conf = {
 }
 
 
-def skip_member(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+def skip_member(
+    app: Any, what: str, name: str, value: Any, skip: bool, options: Any
+) -> bool | None:
     """scikit-learn makes these for every estimator; its own pages explain them."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
-def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+def escape(
+    app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
     """In docstrings, |x| is an absolute value and not a substitution, and (n_groups_,) a shape and not a link."""
     for i, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             parts = re.split(r"(``.*?``|`.*?`)", line)
-            parts[::2] = [re.sub(r"(?<=\w)_(?=[,)])", r"\_", part).replace("|", r"\|") for part in parts[::2]]
+            parts[::2] = [
+                re.sub(r"(?<=\w)_(?=[,)])", r"\_", part).replace("|", r"\|")
+                for part in parts[::2]
+            ]
             lines[i] = "".join(parts)
 
 
@@ -126,8 +135,14 @@ def describe(
     doctree: nodes.document | None,
 ) -> None:
     """A page's first paragraph is what search engines and previews of links show."""
-    paragraph = None if doctree is None else next(doctree.findall(nodes.paragraph), None)
-    words = " ".join(paragraph.astext().split()) if paragraph is not None else PROJECT["description"]
+    paragraph = (
+        None if doctree is None else next(doctree.findall(nodes.paragraph), None)
+    )
+    words = (
+        " ".join(paragraph.astext().split())
+        if paragraph is not None
+        else PROJECT["description"]
+    )
     if len(words) > 160:
         words = words[:160].rpartition(" ")[0] + " …"
     text = html.escape(words)

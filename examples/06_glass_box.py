@@ -13,8 +13,12 @@ from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
 
 adult = load_adult()
-X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
-model = AdaFairClassifier("statistical_parity", random_state=0).fit(X, y, sensitive_features=X["sex"])
+X, X_test, y, y_test = train_test_split(
+    adult.data, adult.target, test_size=0.5, random_state=0
+)
+model = AdaFairClassifier("statistical_parity", random_state=0).fit(
+    X, y, sensitive_features=X["sex"]
+)
 
 # %%
 # **A feature.** What age adds to the score, with the people behind it.
@@ -39,12 +43,16 @@ print(float(parts.sum(axis=1).iloc[0]), float(model.decision_function(person)[0]
 # credits women directly: that is visible here, and for you to judge.
 
 plain = AdaBoostClassifier().fit(X, y)
-plot.gap_decomposition({"AdaBoost": plain, "AdaFair": model}, X_test, X_test["sex"], top=6)
+plot.gap_decomposition(
+    {"AdaBoost": plain, "AdaFair": model}, X_test, X_test["sex"], top=6
+)
 
 # %%
 # **Without the column.** Leave ``sex`` out of the attributes, and other features have to carry the correction.
 
 columns = [name for name in X if name != "sex"]
-blind = AdaFairClassifier("statistical_parity", random_state=0).fit(X[columns], y, sensitive_features=X["sex"])
+blind = AdaFairClassifier("statistical_parity", random_state=0).fit(
+    X[columns], y, sensitive_features=X["sex"]
+)
 plot.gap_decomposition(blind, X_test[columns], X_test["sex"], top=6)
 plt.show()

@@ -13,8 +13,12 @@ from parityboost.audit import audit
 from parityboost.datasets import load_adult
 
 adult = load_adult()
-X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
-model = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0).fit(X, y)
+X, X_test, y, y_test = train_test_split(
+    adult.data, adult.target, test_size=0.5, random_state=0
+)
+model = HistGradientBoostingClassifier(
+    categorical_features="from_dtype", random_state=0
+).fit(X, y)
 
 result = audit(
     y_test,
@@ -33,7 +37,13 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey
 names = {"tpr": "true positive rate", "fpr": "false positive rate"}
 for ax, (rate, title) in zip(axes, names.items(), strict=True):
     rows = result.groups.iloc[::-1]
-    ax.hlines(rows["group"], rows[f"{rate}_lower"], rows[f"{rate}_upper"], color="#0072B2", linewidth=2)
+    ax.hlines(
+        rows["group"],
+        rows[f"{rate}_lower"],
+        rows[f"{rate}_upper"],
+        color="#0072B2",
+        linewidth=2,
+    )
     ax.plot(rows[rate], rows["group"], "o", color="#0072B2")
     ax.set_xlabel(f"{title}, 95 % interval")
     ax.spines[["top", "right"]].set_visible(False)

@@ -20,7 +20,9 @@ def write(path: Path) -> None:
     """The recommended model on Adult, judged on the half that it has not seen, beside a plain model."""
     adult = load_adult()
     income = adult.target.map({0: "<=50K", 1: ">50K"})
-    X, X_test, y, y_test = train_test_split(adult.data, income, test_size=0.5, random_state=0)
+    X, X_test, y, y_test = train_test_split(
+        adult.data, income, test_size=0.5, random_state=0
+    )
     model = ParityBoostClassifier("equal_opportunity", dial=True, random_state=0)
     model.fit(X, y, sensitive_features=X[["sex"]])
     report.write_report(
@@ -42,7 +44,9 @@ def draw(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file, shot = Path(folder) / "report.html", Path(folder) / "shot.png"
         write(page_file)
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(page_file.as_uri())
         page.screenshot(path=shot)

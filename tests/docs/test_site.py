@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
-from test_docs import DOCS, PAGES, ROOT
+from test_docs import DOCS, PAGES, ROOT, read_blocks
 
 PICTURES = sorted(path for folder in ("images", "_static") for path in (DOCS / folder).glob("*.[sp][vn]g"))
 
@@ -59,9 +59,23 @@ def test_the_look_at_the_pages_says_so_where_there_is_no_browser(tmp_path, monke
     assert "no browser is installed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
+def test_code_on_a_page_is_at_most_88_letters_wide(page):
+    for block in read_blocks(page):
+        if block.kind == "python":
+            printed = block.body.startswith(">>>")  # lines without a prompt are what it prints
+            lines = [line for line in block.body.splitlines() if not printed or line.startswith((">>>", "..."))]
+            assert [line for line in lines if len(line) > 88] == []
+
+
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.name)
 def test_a_picture_is_small(path):
     assert path.stat().st_size < 100_000
+
+
+@pytest.mark.parametrize("page", ["start", "guide/theta", "guide/explaining", "guide/thresholds"])
+def test_a_page_that_is_about_something_to_see_shows_it(page):
+    assert re.search(r"^!\[[^\]]+\]\(\S+\.(svg|png)\)$", (DOCS / f"{page}.md").read_text(encoding="utf8"), re.M)
 
 
 def test_every_page_of_the_guide_has_a_card_with_a_sentence():
