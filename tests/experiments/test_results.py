@@ -111,7 +111,7 @@ def test_the_page_of_results_says_what_the_files_say(claims):
         assert " ".join(count_claims(claims, name).split()) in page
         count, total = first_count(claims, name)
         assert f"{count} hold with {SETTINGS[name].title}" in index
-        assert f"of the {total} claims that were counted first" in index
+        assert f"of the {total} claims that were listed first" in index
     parts = pd.read_csv(RESULTS / "parts.csv", keep_default_na=False)
     assert " ".join(markdown(parts_table(parts)).split()) in index
     names = set(zip(claims["where"], claims["claim"], strict=True))

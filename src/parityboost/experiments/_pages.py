@@ -187,9 +187,9 @@ def index_page(
         "",
         markdown(summary(claims, settings)),
         "",
-        "✓ holds · ≈ same direction, other size · ✗ differs. [All claims](claims.md) have the paper's figure, ours",
-        "and, where they differ, why. By bare means, without ties, and of the "
-        f"{counts[0][1]} claims that were counted first, "
+        "✓ holds · ≈ same direction, other size · ✗ differs. [All claims](claims.md) lists the paper's number, ours",
+        "and, where they differ, why. Without ties, by the means alone, and of the "
+        f"{counts[0][1]} claims that were listed first, "
         + ", ".join(
             f"{count[0]} hold with {SETTINGS[name].title}" for name, count in zip(settings, counts, strict=True)
         )
