@@ -37,8 +37,8 @@ Shares are in per cent, differences of shares in percentage points with their si
 splits. A number *holds* ✓ if ours is within 2 points or two standard errors of the paper's. If it is not, but lies
 more than two standard errors from zero on the same side, it has the *same direction, other size* ≈. A statement that
 one method is ahead of another holds if our means say so, or if neither is ahead by more than two standard errors: a
-*tie*. Everything else *differs* ✗. *Logged* is the number in the authors' logs of 2019, if there is one. The competitors
-of section 5.4 are of that year, AdaFair is not."""
+*tie*. Everything else *differs* ✗. *Logged* is the number in the authors' logs of 2019, if there is one. The
+competitors of section 5.4 are of that year, AdaFair is not."""
 
 ABOUT_PARTS = """\
 `benchmarks/differences.py` changes one part of the authors' setting at a time, to that of the text or of our defaults,
@@ -63,7 +63,7 @@ With two parts of the scripts, fewer claims hold than without them: the first ro
 and N = 500 for SMOTEBoost on Bank. The paper's figures may have been made with other versions of the scripts.
 
 What it does not explain: SDB and FAE do better here than in the paper. On KDD census the paper's AdaFair is far ahead
-of the others; so is the confidence-rated update of our defaults, but not the discrete one. Zafar et al. can be trained on
-KDD census here, but it changes little. Figure 4 is one random split.""",
+of the others; so is the confidence-rated update of our defaults, but not the discrete one. Zafar et al. can be trained
+on KDD census here, but it changes little. Figure 4 is one random split.""",
     "",
 )
