@@ -68,6 +68,30 @@ def test_code_on_a_page_is_at_most_88_letters_wide(page):
             assert [line for line in lines if len(line) > 88] == []
 
 
+def test_the_readme_is_short_and_its_two_commands_are_there():
+    lines = (ROOT / "README.md").read_text(encoding="utf8").splitlines()
+    assert len(lines) <= 110
+    assert any(line.startswith("make demo") for line in lines[:20])
+    assert any("`make test`" in line for line in lines)
+
+
+@pytest.mark.slow
+def test_the_first_picture_and_the_readme_show_what_the_models_do():
+    hero = load("hero", DOCS / "images" / "hero.py")
+    plain, fair = hero.measured()
+    picture, readme = ((ROOT / name).read_text(encoding="utf8") for name in ("docs/images/hero.svg", "README.md"))
+    said = re.search(r"<title>(.*)</title>", picture)[1]
+    assert [int(number) for number in re.findall(r"(\d+)(?: of 100 (?:wo)?men\b| and| %|\.)", said)] == [
+        *plain[:2],
+        *fair[:2],
+        plain[2],
+        fair[2],
+    ]
+    assert said in readme and said in (DOCS / "index.md").read_text(encoding="utf8")
+    women, men, right, _ = list(hero.measured(without="sex"))[1]
+    assert f"finds {women} % of the women and {men} % of the men, with an accuracy of {right} %" in readme
+
+
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.name)
 def test_a_picture_is_small(path):
     assert path.stat().st_size < 100_000
