@@ -19,11 +19,16 @@ SHOWN_DARK = ("index.html", "start.html", "guide/index.html", "results/README.ht
 
 FAULTS_SEEN = """async () => {
   await Promise.all([...document.images].map(x => { x.loading = 'eager'; return x.decode().catch(() => {}) }))
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))
   const faults = [], scrolls = x => x.scrollWidth > x.clientWidth + 1, laptop = innerWidth > 1000
   for (const part of [document.documentElement, ...document.querySelectorAll('.content')])
     if (scrolls(part)) faults.push(`${part.scrollWidth - part.clientWidth} px wider than the window`)
-  for (const picture of document.images)
-    if (!picture.naturalWidth) faults.push(`no picture at ${picture.getAttribute('src')}`)
+  const light = matchMedia('(prefers-color-scheme: light)').matches
+  for (const picture of document.images) {
+    const name = picture.getAttribute('src')
+    if (!picture.naturalWidth) faults.push(`no picture at ${name}`)
+    else if (light && getComputedStyle(picture).filter !== 'none') faults.push(`${name} is drawn for the dark`)
+  }
   if (laptop)
     for (const code of document.querySelectorAll('.highlight pre'))
       if (scrolls(code)) faults.push(`code is cut: ${code.innerText.slice(0, 60)}`)

@@ -206,9 +206,7 @@ def page(rows):
     if "kdd" in set(rows["dataset"]):
         lines += ["", "KDD census, one split:", "", *per_dataset(rows, ["kdd"])]
     lines += ["", "## Against each peer", *verdicts(rows), "", "## Points of the trade-off", ""]
-    lines += [
-        "Accuracy, balanced accuracy and measure on the test halves, mean over Adult, Bank and COMPAS. The point"
-    ]
+    lines += ["Accuracy, balanced accuracy and measure on the test halves, mean over Adult, Bank and COMPAS. The point"]
     lines += ["is chosen on the held-out rows, or, for ours, on those that each training held out.", *at_points(rows)]
     lines += ["", "## Fit times", "", "Processor time, one thread.", "", *processor_times(rows)]
     lines += ["", "## How many trainings, how deep", ""]

@@ -231,9 +231,7 @@ def test_what_the_authors_logged_is_computed_like_everything_else():
 
     assert logged(claim("5.4 COMPAS", "D.M. of Krasanakis et al. against")) == pytest.approx(4.2 - 7.7, abs=0.06)
     assert logged(claim("5.6 KDD census", "D.M. of NoCumul")) == pytest.approx(48.3 - 2.1, abs=0.06)
-    assert logged(claim("5.4 COMPAS", "D.M. of Zafar et al. is almost twice")) == pytest.approx(
-        0.094 / 0.042, abs=0.06
-    )
+    assert logged(claim("5.4 COMPAS", "D.M. of Zafar et al. is almost twice")) == pytest.approx(0.094 / 0.042, abs=0.06)
     for where, says in (
         ("5.4 COMPAS", "Krasanakis et al. are the least stable"),
         ("5.2 Bank", "Bal.Acc."),
