@@ -2,7 +2,7 @@
 A first fit
 ===========
 
-A plain model finds fewer of the women than of the men who earn over 50K. AdaFair evens it out.
+A plain model finds fewer of the women than of the men who earn over 50K. AdaFair finds about as many of both.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ X, X_test, y, y_test = train_test_split(
 )
 
 # %%
-# The plain model is AdaBoost with stumps. The fair one is the same, told that false negative rates should be equal. It
-# needs the groups in training; prediction takes X alone.
+# The plain model is AdaBoost with stumps. The fair one uses the same stumps, and is told that the false negative rates
+# should be equal. It needs the groups in training only; prediction takes X alone.
 
 plain = AdaBoostClassifier().fit(X, y)
 fair = AdaFairClassifier("equal_opportunity", random_state=0).fit(

@@ -20,7 +20,8 @@ X, X_test, y, y_test = train_test_split(
 )
 
 # %%
-# c decides after training, so one fit shows all its values. c = 1 looks at the balanced error, c = 0 at the error.
+# Training does not depend on c, so one fit shows what every value would choose. c = 1 looks at the balanced error,
+# c = 0 at the plain error.
 
 model = AdaFairClassifier(random_state=0).fit(X, y, sensitive_features=X["group"])
 explain.choices_over_c(model).round(3)

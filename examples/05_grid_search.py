@@ -23,7 +23,7 @@ X, X_test, y, y_test = train_test_split(
 sex, sex_test = X.pop("sex"), X_test.pop("sex")  # not a feature
 
 # %%
-# Two scores: one to be chosen by, one to know. Requests say who gets the groups.
+# Two scores: the search chooses by the first, the second is for information. The requests say who gets the groups.
 
 sklearn.set_config(enable_metadata_routing=True)
 unfairness = make_scorer(

@@ -38,9 +38,9 @@ parts = explain.contributions(model, person)
 print(float(parts.sum(axis=1).iloc[0]), float(model.decision_function(person)[0]))
 
 # %%
-# **The groups.** The difference between the mean scores of men and women, and which features carry it. More than half
-# of AdaBoost's gap is carried by marital status. For statistical parity, AdaFair leaves most features as they were and
-# credits women directly: that is visible here, and for you to judge.
+# **The groups.** The difference between the mean scores of men and women, and which features make it. More than half
+# of AdaBoost's gap comes from marital status. For statistical parity, AdaFair leaves most features as they were and
+# adds to the score of women directly. You can see it here, and judge it.
 
 plain = AdaBoostClassifier().fit(X, y)
 plot.gap_decomposition(
@@ -48,7 +48,7 @@ plot.gap_decomposition(
 )
 
 # %%
-# **Without the column.** Leave ``sex`` out of the attributes, and other features have to carry the correction.
+# **Without the column.** If ``sex`` is not among the attributes, other features have to make up for the gap.
 
 columns = [name for name in X if name != "sex"]
 blind = AdaFairClassifier("statistical_parity", random_state=0).fit(

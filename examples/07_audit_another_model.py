@@ -31,7 +31,7 @@ for sentence in result.summary()[:4]:
     print("-", sentence)
 
 # %%
-# Every rate has an interval. Where it is wide, there is not much to say about the group.
+# Every rate has an interval. Where it is wide, little is known about the group.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
 names = {"tpr": "true positive rate", "fpr": "false positive rate"}
@@ -49,8 +49,8 @@ for ax, (rate, title) in zip(axes, names.items(), strict=True):
     ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Gradient boosting is well calibrated in both groups (of those with score 0.7, seven in ten are positive), and has
-# different error rates all the same: where base rates differ, one excludes the other.
+# Gradient boosting is well calibrated in both groups (of those with score 0.7, seven in ten are positive), and still
+# has different error rates: where base rates differ, a model cannot have both.
 
 figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
 for group, colour in (("Female", "#E69F00"), ("Male", "#0072B2")):

@@ -21,7 +21,7 @@ model = AdaFairClassifier(random_state=0).fit(X, y, sensitive_features=X["sex"])
 frontier = model.frontier()
 
 # %%
-# Measured on the validation data, and for some of the choices on the test data: the promise and what came of it.
+# Measured on the validation data that the choice is made on, and for some of the choices on test data.
 
 
 def on_test():

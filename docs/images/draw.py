@@ -75,8 +75,8 @@ def thresholds():
         axes, ["tpr", "fpr"], ["found (TPR)", "wrongly selected (FPR)"], strict=True
     ):
         for group, colour, line in (
-            ("Female", "#009E73", "-"),
-            ("Male", "#CC79A7", "--"),
+            ("Female", "#B8860B", "-"),
+            ("Male", "#882255", "--"),
         ):
             values = [table.loc[group, rate] for table in tables]
             ax.plot(at, values, line, color=colour)
