@@ -14,6 +14,7 @@ from .._engine.threads import MAX_THREADS
 from .._io.portable import too_large
 from .._stats import rates as _rates
 from .._table.grouping import AS_GIVEN, Grouping
+from .._table.sources import check_finite
 from ..audit import Audit
 from ..audit import audit as audit_predictions
 from ..baselines import AdaBoostClassifier
@@ -75,6 +76,7 @@ def train(
             f"{source} has a column {taken[0]!r}, which predict adds: rename it, or leave it out with --drop"
         )
     X, y, s = table.data, table.target, table.sensitive
+    check_finite(X)  # before anything is trained and saved: also the rows that will be held out
     raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
     n_groups = len(pd.DataFrame(s).drop_duplicates())
     model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters)
