@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from importlib import resources
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from parityboost._stats.intervals import Interval
 from parityboost.audit import audit
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
+from parityboost.plot import _style
 from parityboost.report import _measures, _plots
 
 NASTY = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "<!--\u2028&amp;", "{{ 7 * 7 }} %{x}"]
@@ -517,3 +519,16 @@ def test_a_model_that_tells_nobody_apart_is_the_headline():
     assert page["model"]["warnings"] == model.warnings_
     html = report.to_html(page)
     assert all(word in html for word in ("What was noticed in training", "25 groups: the largest difference"))
+
+
+def test_models_and_groups_have_the_colours_of_the_plots_and_none_in_common():
+    css = resources.files("parityboost.report").joinpath("_style.css").read_text(encoding="utf8")
+    light, dark = (
+        dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6})", part)) for part in css.split('[data-theme="dark"]')
+    )
+    assert [light["baseline"], light["ours"]] == [_style.PLAIN.lower(), _style.OURS.lower()]
+    assert [light[f"group-{i + 1}"] for i in range(6)] == [colour.lower() for colour in _style.GROUPS]
+    assert not {*_style.GROUPS} & {*_style.METHODS.values(), *_style.PALETTE, _style.UP, _style.DOWN}
+    for theme in (light, dark):
+        names = [name for name in theme if name.startswith("group-") or name in ("baseline", "ours", "down")]
+        assert len({theme[name] for name in names}) == len(names) == 9

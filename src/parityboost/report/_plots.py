@@ -9,7 +9,7 @@ from .. import explain
 from . import _plot_parts as draw
 from . import _tables
 from ._pairs import figure as pair
-from ._plot_parts import BASELINE, DASHES, INK, MAX_BARS, MUTED, ROW, SERIES, Figure
+from ._plot_parts import BASELINE, DASHES, DOWN, GROUPS, INK, MAX_BARS, MUTED, OURS, ROW, Figure
 from ._plot_shapes import shape
 from ._tables import Row, Table
 
@@ -18,7 +18,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
     """Rates of the groups with their intervals, one block of rows per rate."""
     rows = _tables.of(report["audit"]["groups"], attribute)
     # Every row has its name beside it, so colours are a help as long as there are enough of them.
-    colours = list(SERIES if len(rows) <= len(SERIES) else SERIES[:1] * len(rows))
+    colours = list(GROUPS if len(rows) <= len(GROUPS) else GROUPS[:1] * len(rows))
     rates = {name: _tables.RATE_NAMES[name] for name in ("selection_rate", "tpr", "fpr", "accuracy")}
     traces, ticks, labels, notes, y = [], [], [], [], 0.0
     for name, title in rates.items():
@@ -70,7 +70,7 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
     """Score against outcome, one line per group, if there are not too many to be told apart."""
     rows = _tables.of(report["audit"]["reliability"], attribute)
     names = list(dict.fromkeys(row["group"] for row in rows))
-    if len(names) > len(SERIES):
+    if len(names) > len(GROUPS):
         return None
     traces: list[dict[str, Any]] = [
         {
@@ -92,7 +92,7 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
                 "name": draw.label(name),
                 "x": [draw.rounded(row["mean_score"]) for row in own],
                 "y": [draw.rounded(row["observed"]) for row in own],
-                "line": {"color": SERIES[i], "width": 2, "dash": DASHES[i]},
+                "line": {"color": GROUPS[i], "width": 2, "dash": DASHES[i]},
                 "customdata": [escape(f"{name}: {row['n']:,} rows") for row in own],
                 "hovertemplate": "%{customdata}<br>score %{x:.1%}, positive %{y:.1%}<extra></extra>",
             }
@@ -127,7 +127,7 @@ def importances(report: Row) -> Figure:
     layout["yaxis"] |= draw.named_rows([row["feature"] for row in shown])
     what = "how far it moves the score, on average" if by == "mean_abs_deviation" else "share of the learners’ weights"
     layout["xaxis"] |= draw.axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
-    trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], SERIES[0])
+    trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], OURS)
     most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
     kinds = explain.kinds_of(row["feature"] for row in used)
     caption = (
@@ -153,11 +153,11 @@ def history(report: Row) -> Figure:
     """Balanced error and the gap after every round; the last trace and the last line are moved by the slider."""
     rounds, on = report["rounds"], report["rounds"]["chosen_on"]
     gap = _tables.TITLES.get(rounds["notion"], rounds["notion"])
-    series = [("Balanced error, these data", rounds["ber"], SERIES[0], "solid")]
-    series.append((f"{gap}, these data", rounds["violation"], SERIES[1], "solid"))
+    series = [("Balanced error, these data", rounds["ber"], OURS, "solid")]
+    series.append((f"{gap}, these data", rounds["violation"], DOWN, "solid"))
     if on is not None:
-        series.append((f"Balanced error, {on}", rounds["chosen_ber"], SERIES[0], "dot"))
-        series.append((f"{gap}, {on}", rounds["chosen_violation"], SERIES[1], "dot"))
+        series.append((f"Balanced error, {on}", rounds["chosen_ber"], OURS, "dot"))
+        series.append((f"{gap}, {on}", rounds["chosen_violation"], DOWN, "dot"))
     traces: list[Row] = [
         {
             "type": "scatter",
@@ -244,9 +244,9 @@ def comparison(report: Row, attribute: str, at: int) -> Figure:
                 },
                 "marker": {
                     "size": 11,
-                    "color": (BASELINE, SERIES[0])[i],
+                    "color": (BASELINE, OURS)[i],
                     "symbol": ("circle-open", "circle")[i],
-                    "line": {"width": 2, "color": (BASELINE, SERIES[0])[i]},
+                    "line": {"width": 2, "color": (BASELINE, OURS)[i]},
                 },
                 "customdata": [escape(_tables.interval(part, _tables.points)) for part in parts],
                 "hovertemplate": "%{customdata} points<extra></extra>",
@@ -275,7 +275,7 @@ def gaps(found: Row, at: int) -> Figure:
     traces = []
     for m, name in enumerate(found["models"]):
         values = [draw.rounded(parts[m]) for _, parts in shown]
-        colour = SERIES[0] if m == n_models - 1 else BASELINE
+        colour = OURS if m == n_models - 1 else BASELINE
         trace = draw.bars(values, [_tables.score(value) for value in values], [label for label, _ in shown], colour)
         traces.append(trace | {"name": draw.label(name), "showlegend": n_models > 1})
     layout = draw.layout((ROW + 16 * (n_models - 1)) * len(shown) + 100, legend=n_models if n_models > 1 else 0)
