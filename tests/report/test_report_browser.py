@@ -62,7 +62,7 @@ def shown(page, cell):
 def check_round(page, theta, example):
     _, model, X, y, group = example
     predicted = list(model.staged_predict(X))[theta - 1]
-    assert page.locator("#theta-now").inner_text() == f"θ\u00a0=\u00a0{theta}"
+    assert page.locator("#theta-now").inner_text() == f"{theta} rule{'s' if theta > 1 else ''}"
     expected = {
         "accuracy": np.mean(y == predicted),
         "balanced_accuracy": 1 - metrics.balanced_error_rate(y, predicted),
@@ -73,7 +73,8 @@ def check_round(page, theta, example):
     }
     table = metrics.group_table(y, predicted, sensitive_features=group).iloc[:-1]
     for g in range(len(table)):
-        for rate in ("tpr", "tnr", "selection_rate", "accuracy"):
+        expected |= {f"fnr-{g}": 1 - table["tpr"].iloc[g], f"fpr-{g}": 1 - table["tnr"].iloc[g]}
+        for rate in ("selection_rate", "accuracy"):
             expected[f"{rate}-{g}"] = table[rate].iloc[g]
     for cell, value in expected.items():
         assert shown(page, cell) == pytest.approx(100 * value, abs=0.0501), (theta, cell)
@@ -85,7 +86,7 @@ def test_the_slider_shows_the_measures_of_any_round(example):
     path, model, *_ = example
     with opened(path) as page:
         check_round(page, model.theta_, example)
-        slider = page.get_by_label("Number of learners θ")
+        slider = page.get_by_label("Number of rules")
         slider.focus()
         page.keyboard.press("Home")
         check_round(page, 1, example)
@@ -95,8 +96,8 @@ def test_the_slider_shows_the_measures_of_any_round(example):
         check_round(page, model.n_estimators_, example)
         slider.fill("17")
         check_round(page, 17, example)
-        assert slider.get_attribute("aria-valuetext") == "17 learners"
-        page.get_by_role("button", name="Back to the chosen").click()
+        assert slider.get_attribute("aria-valuetext") == "17 rules"
+        page.get_by_role("button", name="Back to the model").click()
         check_round(page, model.theta_, example)
 
 
@@ -137,19 +138,25 @@ def test_a_phone_scrolls_down_only_and_the_keyboard_gets_everywhere(example):
 def test_paper_is_white_and_shows_what_is_folded(example):
     path, *_ = example
     with opened(path, color_scheme="dark") as page:
-        folded = page.locator("figure details:not(.long) table").first
+        folded = page.locator("details.data:not(.long) table").first
         assert not folded.is_visible()
+        where = "[...document.querySelectorAll('details.data')].map(e => e.parentNode.id || e.parentNode.tagName)"
+        places = page.evaluate(where)
+        assert "appendix" not in places and places.count("MAIN") == 0
         assert page.pdf(format="A4").startswith(b"%PDF")
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         page.set_viewport_size({"width": 680, "height": 960})
         page.emulate_media(media="print")
         page.locator("html[data-theme=light]").wait_for(state="attached")
         assert folded.is_visible()
-        assert not page.get_by_label("Number of learners θ").is_visible()
+        assert set(page.evaluate(where)) == {"appendix"}
+        assert page.locator(".screen:visible").count() == 0
+        assert not page.get_by_label("Number of rules").is_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 680
         page.emulate_media(media="screen")
         page.locator("html[data-theme=dark]").wait_for(state="attached")
         assert not folded.is_visible()
+        assert page.evaluate(where) == places
 
 
 def test_the_page_of_an_audit_works_without_a_model(tmp_path):
