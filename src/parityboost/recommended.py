@@ -31,6 +31,7 @@ from .notions import NoNotion, StatisticalParity, get_notion
 __all__ = ["ParityBoostClassifier"]
 
 MAX_BAGS = 1000
+_PARTS = "the rows that a bag trains on", "the rows that a bag holds out"
 MIN_ROWS_TO_BLEND = 500  # of each class and group, held out
 
 
@@ -220,7 +221,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         -------
         self
         """
-        from ._fit.bags import CodeTable, combine, draw_folds, read_folds, same_cells, train_bags
+        from ._fit.bags import CodeTable, combine, same_cells, train_bags
         from ._table.binning import Binner
 
         self._forget()
@@ -230,20 +231,14 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight)).on_host()
         n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
         self._check_number_of_groups(settings)
-        if isinstance(self.n_bags, Integral):
-            folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
-        elif isinstance(self.n_bags, str):  # which has a method split as well
-            raise ValueError(
-                f"n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
-                f"{self.n_bags!r}"
-            )
-        else:
-            folds = read_folds(self.n_bags, rows, X, y)
-        for fold in folds:
-            for part, what in zip(fold, ("trains on", "holds out"), strict=True):
-                totals = np.bincount(rows.cell[part], minlength=2 * n_groups).reshape(2, n_groups).T
-                where = f"the rows that a bag {what}"
-                check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
+        folds = self._folds(rows, X, rng)
+        parts = [(rows.cell[part], what) for fold in folds for part, what in zip(fold, _PARTS, strict=True)]
+        given = None if validation is None else self._read_validation(validation)
+        if given is not None:
+            parts.append((given[2], "validation data"))
+        for cell, where in parts:
+            totals = np.bincount(cell, minlength=2 * n_groups).reshape(2, n_groups).T
+            check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
         unit = rows_per_weight(sample_weight, len(X))
         n_jobs = effective_n_jobs(self.n_jobs)
         with Team(n_jobs) as team:
@@ -253,6 +248,9 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
             table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
         start = read_class_weight(self.class_weight, self.classes_)
+        source = None
+        if settings.threshold == "per_group":
+            source = self._source_of_groups(X, rows, sensitive_features, binner)
 
         def make_learner(train: Any, selection: Any) -> Any:
             from ._fit.loop import starting_factors
@@ -279,19 +277,31 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         self.theta_ = int(self.thetas_.sum())
         self.n_estimators_ = sum(len(bag.boosted.rounds) for bag in bags)
         self._keep_history(bags, settings, column_names(X))
-        if settings.threshold == "per_group":
-            self._group_source = self._source_of_groups(X, rows, sensitive_features, binner)
-        if validation is None:
+        self._group_source = source
+        if given is None:
             held = rows.at(fair.rows)
             cell, weight = held.cell, held.masses.values.astype(np.float64) * held.masses.unit
             margins = [end.margins for end in ends]
         else:
-            X_given, positions, cell, weights = self._read_validation(validation)
+            X_given, positions, cell, weights = given
             weight = np.empty(0) if weights is None else weights
             margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
             unit = rows_per_weight((*validation, None, None)[3], len(X_given))
         self._choose(ends, SelectionData(cell, weight, n_groups, _stages(margins)), settings, unit)
         return self
+
+    def _folds(self, rows: Any, X: Any, rng: np.random.RandomState) -> list[Any]:
+        """Which rows each bag trains on and which it holds out."""
+        from ._fit.bags import draw_folds, read_folds
+
+        if isinstance(self.n_bags, Integral):
+            return draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
+        if isinstance(self.n_bags, str):  # which has a method split as well
+            raise ValueError(
+                "n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
+                f"{self.n_bags!r}"
+            )
+        return read_folds(self.n_bags, rows, len(self.groups_), X)
 
     def _settings(self) -> Settings:
         settings = super()._settings()

@@ -31,6 +31,7 @@ from .preparation import Part
 from .samples import CodedSample, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
+LEAST_DEVIATION = 2.0**-10  # of the largest margin that there can be; usual is a tenth
 
 
 class Fold(NamedTuple):
@@ -46,9 +47,11 @@ def draw_folds(part: Part, n_bags: int, fraction: float, rng: np.random.RandomSt
     return [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
 
 
-def read_folds(splits: Any, part: Part, X: Any, y: Any) -> list[Fold]:
+def read_folds(splits: Any, part: Part, n_groups: int, X: Any) -> list[Fold]:
     """Splits that the user gives, as (train, test) positions in X or as a splitter of scikit-learn's."""
-    pairs: Iterable[Any] = splits.split(X, y) if hasattr(splits, "split") else splits
+    labels = np.zeros(len(X), dtype=np.int64)  # 0 and 1, whatever the labels are: a splitter does not take them all
+    labels[part.positions] = part.cell >= n_groups
+    pairs: Iterable[Any] = splits.split(X, labels) if hasattr(splits, "split") else splits
     place = np.full(len(X), -1, dtype=np.intp)
     place[part.positions] = np.arange(len(part.positions))
     folds = []
@@ -93,6 +96,10 @@ class CodeTable:
     @property
     def bundled(self) -> Bundled:
         return self.codes, self.bundles.bundle_of, self.bundles.code_of
+
+    @property
+    def n_codes(self) -> list[int]:
+        return [column.n_codes for column in self.bundles.binner.columns]
 
     def sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
         """Some of the rows as a sample."""
@@ -153,6 +160,8 @@ def train_bags(
         threshold = float(boosted.choice.thresholds[theta - 1])
         margins = margins_of(effects, table.bundled, fold.held) - threshold
         deviation = standard_deviation(margins, part.masses.at(fold.held).values)
+        # Of hardly any: a training that says the same of nearly all rows must not outvote the others.
+        deviation = max(deviation, math.fsum(boosted.alphas[:theta]) * LEAST_DEVIATION)
         scaled = margins / deviation
         return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
 
@@ -162,13 +171,13 @@ def train_bags(
 
 
 def standard_deviation(values: Floats, mass: NDArray[Any]) -> float:
-    """Of weighted values; 1 if they are all the same. Sums are rounded once, so that no order changes a bit."""
+    """Of weighted values. Sums are rounded once, so that no order changes a bit."""
     weighted = values * mass if len(mass) else values
     total = float(mass.sum()) if len(mass) else float(len(values))
     mean = math.fsum(weighted.tolist()) / total
     squares = (values - mean) ** 2
     variance = math.fsum((squares * mass if len(mass) else squares).tolist()) / total
-    return math.sqrt(variance) or 1.0
+    return math.sqrt(variance)
 
 
 class Combined(NamedTuple):
@@ -187,7 +196,7 @@ def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
     n_bags, n_rows = len(bags), len(part.cell)
     factors = [bag.factor / n_bags for bag in bags]
     parts = [bag.effects for bag in bags]
-    effects = average(parts, factors, table.bundled, part.masses.values, part.masses.unit)
+    effects = average(parts, factors, table.n_codes, table.bundled, part.masses.values, part.masses.unit)
     sums, times = np.zeros(n_rows), np.zeros(n_rows)
     for bag in bags:
         sums[bag.held] += bag.margins
@@ -203,6 +212,6 @@ def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
 def same_cells(ends: Sequence[Combined], part: Part, table: CodeTable) -> list[Combined]:
     """The same means with pairs that have the same cells in all of them, so that they can be blended."""
     effects = [end.effects for end in ends]
-    given = table.bundled, part.masses.values, part.masses.unit
+    given = table.n_codes, table.bundled, part.masses.values, part.masses.unit
     chosen = np.eye(len(ends)).tolist()
     return [end._replace(effects=average(effects, row, *given)) for end, row in zip(ends, chosen, strict=True)]

@@ -141,7 +141,7 @@ def onnx_inputs(model: Any, X: Any, *, sensitive_features: Any = None) -> dict[s
 def _number_input(column: Column, source: Source) -> Floats:
     if column.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
         return np.full(len(source), np.nan)
-    if isinstance(source, NumberSource):
+    if isinstance(source, NumberSource) or isinstance(column, NumericColumn):  # which a category of numbers may be
         values = source.floats(slice(None))
     else:  # a category that is no number is none of the column's
         codes, found = source.factorized(slice(None))

@@ -84,9 +84,16 @@ class AveragedEnsemble:
 
 
 def average(
-    parts: Sequence[Effects], factors: Sequence[float], bundled: Bundled, mass: Integers, unit: float
+    parts: Sequence[Effects],
+    factors: Sequence[float],
+    n_codes: Sequence[int],
+    bundled: Bundled,
+    mass: Integers,
+    unit: float,
 ) -> Effects:
-    """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells."""
+    """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells; only the
+    first ``n_codes[feature]`` codes occur.
+    """
     tables = all_on_grid(np.sum([f * part.tables for part, f in zip(parts, factors, strict=True)], axis=0))
     found: dict[tuple[int, int], list[tuple[Pair, float]]] = {}
     for part, factor in zip(parts, factors, strict=True):
@@ -95,7 +102,8 @@ def average(
     pairs = []
     for features, weighted in sorted(found.items()):
         row_of, column_of = (
-            common_cells([getattr(pair, side) for pair, _ in weighted]) for side in ("row_of", "column_of")
+            common_cells([getattr(pair, side)[: n_codes[f]] for pair, _ in weighted])
+            for side, f in zip(("row_of", "column_of"), features, strict=True)
         )
         rows, columns = (np.unique(cell_of, return_index=True)[1] for cell_of in (row_of, column_of))
         each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
@@ -109,7 +117,8 @@ def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     _, first, inverse = np.unique(np.stack(cells), axis=1, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.uint8)
     rank[np.argsort(first)] = np.arange(len(first))  # in the order of their first codes: missing stays 0
-    numbers: NDArray[np.uint8] = rank[inverse.ravel()]
+    numbers = np.zeros(N_CODES, dtype=np.uint8)  # a code that never occurs is like missing
+    numbers[: cells[0].size] = rank[inverse.ravel()]
     return numbers
 
 

@@ -107,7 +107,8 @@ class CategoricalColumn:
             order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: sort_key(values[i]))
         except TypeError as error:
             raise TypeError(f"column {source.name!r} has categories that cannot be sorted: {error}") from None
-        mixed = len({isinstance(values[i], str) for i in order}) > 1
+        # Rows that are held out have been seen as well: what one of them holds is no surprise.
+        mixed = len({isinstance(values[i], str) for i in order}) > 1 or source.is_mixed
         most = min(max_bins, MAX_CATEGORIES)
         if len(order) > most:
             mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
