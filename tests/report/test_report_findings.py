@@ -76,8 +76,16 @@ def test_the_four_facts(counted):
     (0.0, "plain", "passes: not shown"),
 ])  # fmt: skip
 def test_the_gap_is_held_against_the_limit(counted, limit, state, words):
-    gap = report.build_audit(counted, limit=limit)["summary"]["strip"][1]
+    page = report.build_audit(counted, limit=limit, measures=["disparate_mistreatment"])
+    gap = page["summary"]["strip"][1]
     assert gap["state"] == state and words in gap["remark"]
+
+
+def test_a_limit_is_for_the_measures_it_is_said_to_be(counted):
+    gap = report.build_audit(counted, limit=0.02)["summary"]["strip"][1]  # of the four, one is established
+    assert gap["state"] == "bad" and "In predicted positive" in gap["remark"]
+    with pytest.raises(ValueError, match="measures must be some of statistical_parity"):
+        report.build_audit(counted, limit=0.02, measures=["fairness"])
 
 
 def test_a_gap_above_the_limit_does_not_pass():

@@ -159,13 +159,13 @@ def text(report: Row) -> str:
 def markdown(report: Row) -> str:
     """Headings, tables and a list."""
     lines = ["# Fairness audit", "", _title(report), "", "## Summary", ""]
-    lines += [f"- {_markdown_cell(sentence)}" for sentence in summary(report)]
+    lines += [f"- {markdown_cell(sentence)}" for sentence in summary(report)]
     for table in _tables(report, None):
-        lines += ["", f"## {_markdown_cell(table.title)}", "", _markdown_row(table.header)]
+        lines += ["", f"## {markdown_cell(table.title)}", "", _markdown_row(table.header)]
         lines.append("| --- |" + " ---: |" * (len(table.header) - 1))
         lines += [_markdown_row(row) for row in table.rows]
         if table.remarks:
-            lines += ["", *(f"- {_markdown_cell(remark)}" for remark in table.remarks)]
+            lines += ["", *(f"- {markdown_cell(remark)}" for remark in table.remarks)]
     return "\n".join(lines) + "\n"
 
 
@@ -284,10 +284,10 @@ def _wrapped(sentence: str, bullet: str) -> list[str]:
 
 
 def _markdown_row(cells: list[str]) -> str:
-    return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
+    return "| " + " | ".join(map(markdown_cell, cells)) + " |"
 
 
-def _markdown_cell(cell: str) -> str:
+def markdown_cell(cell: str) -> str:
     """Group names are data: nothing in them may end a cell or start a tag."""
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace(NO_BREAK, " ")
 

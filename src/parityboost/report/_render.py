@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from .._extras import install
 from .._io.atomic import write_atomically
 from .._stats import rates
 from . import _card, _pairs, _plots, _tables, _words
+from ._markdown import to_markdown
 from ._measures import FAIRNESS, PERFORMANCE
 from ._summary import build
 from ._tables import Row
@@ -95,9 +97,10 @@ def to_html(report: dict[str, Any]) -> str:
 
 
 def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
-    """Write a report on a fitted model to a file: JSON if its name ends in ``.json``, else HTML.
+    """Write a report on a fitted model to a file.
 
-    The file is complete or not there at all: it is written under another name first.
+    JSON if its name ends in ``.json``, a model card in Markdown if in ``.md``, else HTML. The file is complete or not
+    there at all: it is written under another name first.
 
     Parameters
     ----------
@@ -133,8 +136,8 @@ def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
 def write(path: Any, report: dict[str, Any]) -> Path:
     """Write a report that has been built, as :func:`write_report` does."""
     target = Path(path)
-    text = to_json(report) if target.suffix.lower() == ".json" else to_html(report)
-    write_atomically(target, text)
+    kinds: dict[str, Callable[[dict[str, Any]], str]] = {".json": to_json, ".md": to_markdown}
+    write_atomically(target, kinds.get(target.suffix.lower(), to_html)(report))
     return target
 
 

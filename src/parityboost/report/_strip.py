@@ -18,6 +18,9 @@ GAP_IN = {
     "equal_opportunity": "in missed",
     "predictive_equality": "in false alarms",
     "disparate_mistreatment": "in missed plus false alarms",
+    "equalized_odds_difference": "in missed or false alarms",
+    "accuracy_difference": "in accuracy",
+    "precision_difference": "in precision",
 }
 
 
@@ -60,26 +63,36 @@ def _ratio(report: Row) -> Row:
 
 
 def _gap(report: Row) -> Row:
-    measure, limit = _words.target_measure(report), report["limit"]
-    rows = [_words.measure_row(report, attribute, measure) for attribute in report["data"]["attributes"]]
-    known = [row for row in rows if row["value"] is not None]
-    if not known:
-        return _tile("Gap between groups", "–", f"Not defined: {rows[0]['note']}.", "bad" if limit is not None else "")
+    """The gap that the model was trained to close; of those under a limit, the one that keeps it least."""
+    limit = report["limit"]
+    measures = [_words.target_measure(report)] if limit is None else limit["measures"]
+    rows = [
+        _words.measure_row(report, attribute, measure)
+        for attribute in report["data"]["attributes"]
+        for measure in measures
+    ]
+    undefined = [row for row in rows if row["value"] is None]
+    if undefined and (limit is not None or len(undefined) == len(rows)):
+        row = undefined[0]
+        fails = "" if limit is None else ", so it does not pass"
+        remark = f"{_capital(GAP_IN[row['measure']])}: {row['note']}{fails}."
+        return _tile(f"Gap between the groups of {row['attribute']}", "–", remark, "plain" if limit is None else "bad")
     # Against a limit, what counts is what is established; else what is seen.
+    known = [row for row in rows if row["value"] is not None]
     row = max(known, key=lambda row: (row["lower"] if limit is not None else 0, row["value"]))
     within = f"{_words.points(row['lower'])} to {_words.points(row['upper'])}"
-    value, what = f"{_words.points(row['value'])} points", f"{GAP_IN[measure]} ({within})"
+    what = _capital(f"{GAP_IN[row['measure']]} ({within})")
+    state, verdict = "plain", "no limit was set"
+    if limit is not None:
+        allowed = f"the limit of {_words.points(limit['value'])} points"
+        if row["lower"] > limit["value"]:
+            state, verdict = "bad", f"does not pass: above {allowed}"
+        elif all(row["upper"] <= limit["value"] for row in known):
+            state, verdict = "good", f"passes: below {allowed}"
+        else:
+            verdict = f"passes: not shown to be above {allowed}"
     name = f"Gap between the groups of {row['attribute']}"
-    if limit is None:
-        return _tile(name, value, f"{_capital(what)}; no limit was set.")
-    allowed = f"{_words.points(limit)} points"
-    if len(known) < len(rows):
-        return _tile(name, value, f"{_capital(what)}; not defined for every attribute, so it does not pass.", "bad")
-    if row["lower"] > limit:
-        return _tile(name, value, f"{_capital(what)}; does not pass: above the limit of {allowed}.", "bad")
-    if row["upper"] <= limit:
-        return _tile(name, value, f"{_capital(what)}; passes: below the limit of {allowed}.", "good")
-    return _tile(name, value, f"{_capital(what)}; passes: not shown to be above the limit of {allowed}.", "plain")
+    return _tile(name, f"{_words.points(row['value'])} points", f"{what}; {verdict}.", state)
 
 
 def _sensitive(report: Row) -> Row:

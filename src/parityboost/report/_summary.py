@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -103,12 +104,12 @@ def build(
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = read_groups(frame, len(table))
-    weights = read_weights(sample_weight, len(table))
+    weights, at = read_weights(sample_weight, len(table)), person
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = np.flatnonzero(weights)
         if person is not None and person not in kept:
             raise ValueError(f"person must be a row with a weight above 0, got {person!r}")
-        person = None if person is None else int(np.searchsorted(kept, person))
+        at = None if person is None else int(np.searchsorted(kept, person))
         X, y, table, frame = (_compare.take(values, kept) for values in (X, y, table, frame))
         weights = weights[kept]
         if sensitive_features is not None:
@@ -143,13 +144,17 @@ def build(
         "training_rows": getattr(model, "n_samples_fit_", None),
     }
     report["model"] = _model.describe(model, X, table, weights)
+    if limit is not None:
+        report["limit"]["measures"] = [_words.target_measure(report)]
     stages = _stages(model, X, groups_too)
     if stages is not None:
         report["rounds"] = _measures.rounds(model, stages, positive, group, names, weights)
     if baseline is not None:
         report["comparison"] = _compare.comparison(baseline, audited, X, y, predicted, options)
     report["gaps"] = _compare.gaps(model, baseline, X, positive, frame, weights)
-    report["person"] = _person.describe(model, X, y, weights, person)
+    report["person"] = _person.describe(model, X, y, weights, at)
+    if person is not None:
+        report["person"]["row"] = int(person) + 1  # as counted in X
     return _summed_up(to_plain(report), _warnings.of_columns(model, X, positive, weights))
 
 
@@ -159,6 +164,7 @@ def build_audit(
     title: str | None = None,
     about: Any = None,
     limit: float | None = None,
+    measures: Sequence[str] = tuple(_words.GOALS),
     created: str | None = None,
 ) -> dict[str, Any]:
     """The report on an audit of any model's predictions: the sections that need no model.
@@ -172,7 +178,9 @@ def build_audit(
     about : dict or path, optional
         What only the owner of the model knows about it, as of :func:`build`.
     limit : float, optional
-        The largest disparate mistreatment that is allowed, 0.1 for ten percentage points.
+        The largest difference between groups that is allowed, 0.1 for ten percentage points.
+    measures : list of str
+        The measures that the limit is for; by default those of the four notions.
     created : str, optional
         Date to show; by default now, in UTC.
 
@@ -191,6 +199,11 @@ def build_audit(
     ('Our model of 2024', None)
     """
     report = _from_audit(audit, title or "Fairness audit", created, limit)
+    unknown = [name for name in measures if name not in _strip.GAP_IN]
+    if unknown or not measures:
+        raise ValueError(f"measures must be some of {', '.join(_strip.GAP_IN)}, got {list(measures)!r}")
+    if limit is not None:
+        report["limit"]["measures"] = list(measures)
     report["card"]["about"] = read_about(about)
     return _summed_up(to_plain(report), [])
 
@@ -236,7 +249,7 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
             "attributes": list(dict.fromkeys(row["attribute"] for row in tables["groups"])),
         },
         "audit": tables,
-        "limit": None if limit is None else float(limit),
+        "limit": None if limit is None else {"value": float(limit), "measures": []},
         "card": {"about": None, "file": None, "training_rows": None},
         "model": None,
         "rounds": None,
