@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import make_people
+from conftest import DATA, make_people, needs_data
 from parityboost import AdaFairClassifier, metrics, report
 from parityboost.audit import audit
+from parityboost.datasets import fetch_bank, fetch_compas, load_adult
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -169,3 +170,72 @@ def test_the_page_of_an_audit_works_without_a_model(tmp_path):
         assert page.locator("[data-chart]").count() == 2
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert page.locator("#theta").count() == 0
+
+
+DATASETS = {"adult": load_adult, "bank": fetch_bank, "compas": fetch_compas}
+
+
+@pytest.fixture(
+    scope="module", params=["adult", *(pytest.param(name, marks=needs_data) for name in ("bank", "compas"))]
+)
+def real(request, tmp_path_factory):
+    """The report on a real table, with plain AdaBoost beside it."""
+    data = DATASETS[request.param]()
+    half = len(data.data) // 2
+    model = AdaFairClassifier(n_estimators=60, random_state=0)
+    model.fit(data.data[:half], data.target[:half], sensitive_features=data.sensitive[:half])
+    path = tmp_path_factory.mktemp(request.param) / "report.html"
+    rest = data.data[half:], data.target[half:]
+    train = data.data[:half], data.target[:half]
+    report.write_report(path, model, *rest, sensitive_features=data.sensitive[half:], train=train)
+    return path
+
+
+def ends_of(page, selector):
+    """Where an element ends, in pixels from the top of the page."""
+    return page.evaluate(f"document.querySelector('{selector}').getBoundingClientRect().bottom + scrollY")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_groups_are_seen_without_much_scrolling(real, scheme):
+    with opened(real, viewport={"width": 1280, "height": 800}, color_scheme=scheme) as page:
+        assert ends_of(page, "[data-chart=groups-0]") <= 1500
+        assert ends_of(page, ".strip") <= 800  # the first screen
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        cut = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        assert page.evaluate(cut) == 0  # no table is wider than a desktop's page
+
+
+def test_printed_pages_are_full_and_the_groups_are_on_the_first_two(real):
+    pdfium = pytest.importorskip("pypdfium2", reason="pypdfium2 is not installed")
+    with opened(real, viewport={"width": 1280, "height": 800}) as page:
+        printed = page.pdf(format="A4")
+    with pdfium.PdfDocument(printed) as document:
+        sheets = [sheet.render(scale=0.5, grayscale=True).to_numpy() for sheet in document]
+        texts = [sheet.get_textpage().get_text_range() for sheet in document]
+    filled = []
+    for sheet in sheets:
+        margin = len(sheet) * 15 / 297
+        last = int(np.flatnonzero((sheet.reshape(len(sheet), -1) < 245).any(axis=1))[-1])
+        filled.append((last - margin) / (len(sheet) - 2 * margin))
+    assert sum(share >= 0.5 for share in filled[:-1]) >= 0.95 * (len(filled) - 1), filled
+    assert len(sheets) <= 20
+    assert any("Each dot is a group of" in " ".join(text.split()) for text in texts[:2])
+    assert not any("slider" in text for text in texts)
+    assert "Appendix" in "".join(texts[-8:])
+
+
+@pytest.mark.filterwarnings("ignore")
+@needs_data
+def test_a_leak_is_told_on_the_first_screen(tmp_path):
+    raw = pd.read_csv(DATA / "compas-scores-two-years.csv")
+    y, race = raw.pop("two_year_recid"), raw["race"]
+    model = AdaFairClassifier(n_estimators=20, random_state=0).fit(raw[:4000], y[:4000], sensitive_features=race[:4000])
+    path = tmp_path / "raw.html"
+    report.write_report(path, model, raw[4000:], y[4000:], sensitive_features=race[4000:])
+    with opened(path, viewport={"width": 1280, "height": 800}) as page:
+        assert "nearly decide" in page.locator(".warning li").first.inner_text()
+        assert ends_of(page, ".warning li") <= 400
+        assert ends_of(page, "[data-chart=groups-0]") <= 1500
+    with opened(path, viewport=PHONE) as page:
+        assert ends_of(page, ".warning li") <= PHONE["height"]

@@ -72,10 +72,10 @@ def sentence(report: Row, attribute: str, rate: Rate) -> str | None:
     )
     text += f" are {what}"
     if n_groups > 2:
-        text += f", the most and the fewest of {n_groups} groups"
+        text += f" (most and fewest of {n_groups} groups)"
     others = _baseline(report, attribute, rate, [row["group"] for row, _ in found])
     if others:
-        text += f" (with {report['comparison']['baseline']}: {' and '.join(others)})"
+        text += f"; with {report['comparison']['baseline']}, {' and '.join(others)}"
     return f"{text}."
 
 

@@ -14,7 +14,7 @@ from ._plot_parts import BASELINE, DASHES, DOWN, GROUPS, INK, LABEL, MAX_BARS, M
 from ._plot_shapes import shape
 from ._tables import Row, Table
 
-MANY, LOW_ROW = 5, 20  # so many groups have lower rows, in pixels
+MANY, LOW_ROW = 5, 18  # so many groups have lower rows, in pixels
 
 
 def groups(report: Row, attribute: str, at: int) -> Figure:

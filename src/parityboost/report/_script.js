@@ -36,7 +36,9 @@
     } else {
       chart.style.minHeight = `${layout.height}px`;
     }
-    Plotly.react(chart, spec.data, layout, { displayModeBar: false, responsive: !width, showTips: false });
+    /* On paper a cell of a large table has no room for its numbers; they are in the appendix. */
+    const drawn = spec.data.map((trace) => (width && trace.z?.[0]?.length > 4 ? { ...trace, texttemplate: "" } : trace));
+    Plotly.react(chart, drawn, layout, { displayModeBar: false, responsive: !width, showTips: false });
   };
   /* Small enough that the rest of a page is never much. */
   const printedHeight = (chart, height) => Math.min(0.8 * height, chart.closest(".grid") ? 260 : Math.max(400, 0.5 * height));

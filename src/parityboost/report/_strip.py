@@ -76,7 +76,7 @@ def _gap(report: Row) -> Row:
         row = undefined[0]
         fails = "" if limit is None else ", so it does not pass"
         remark = f"{_capital(GAP_IN[row['measure']])}: {row['note']}{fails}."
-        return _tile(f"Gap between the groups of {row['attribute']}", "–", remark, "plain" if limit is None else "bad")
+        return _tile(f"Gap by {row['attribute']}", "–", remark, "plain" if limit is None else "bad")
     # Against a limit, what counts is what is established; else what is seen.
     known = [row for row in rows if row["value"] is not None]
     row = max(known, key=lambda row: (row["lower"] if limit is not None else 0, row["value"]))
@@ -91,7 +91,7 @@ def _gap(report: Row) -> Row:
             state, verdict = "good", f"passes: below {allowed}"
         else:
             verdict = f"passes: not shown to be above {allowed}"
-    name = f"Gap between the groups of {row['attribute']}"
+    name = f"Gap by {row['attribute']}"
     return _tile(name, f"{_words.points(row['value'])} points", f"{what}; {verdict}.", state)
 
 

@@ -52,6 +52,11 @@ class Table(NamedTuple):
         """Too long to print."""
         return len(self.rows) > 40
 
+    @property
+    def is_short(self) -> bool:
+        """Printed on one page."""
+        return len(self.rows) <= 12
+
 
 def percent(share: float | None) -> str:
     return UNDEFINED if share is None else _words.percent(share)
@@ -130,7 +135,9 @@ def measures(report: Row, attribute: str) -> Table:
         apart = UNDEFINED
         if row["value"] is not None:
             low, high = (f"{row[end]} {percent(row[end + '_rate'])}" for end in ("lowest", "highest"))
-            apart = f"{RATES[row['rate']]}: {low}, {high}"
+            most = "mostly " if row["measure"] == "disparate_mistreatment" else ""
+            name = RATES[row["rate"]]
+            apart = f"{most + name.lower() if most else name}: {low}, {high}"
         rows.append([TITLES[row["measure"]], apart, interval(row, points)])
     header = ["Measure", "Groups furthest apart", "Difference in points (interval)"]
     return Table(f"Largest differences between the groups of {attribute}", header, rows, text=2)

@@ -51,11 +51,14 @@ def of_columns(model: AdaFairClassifier, X: Any, positive: Any, weights: Any) ->
         found.append({"kind": "leak", "text": text})
     table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     kinds = {j: _kind(table.iloc[:, j]) for j in sorted(used)}
+    parts = []
     for kind, text in (("identifier", "like identifiers, different in nearly every row"), ("date", "like dates")):
         names = [columns[j].name for j in kinds if kinds[j] == kind]
         if names:
-            look = f"{_columns(names)} {'looks' if len(names) == 1 else 'look'} {text}."
-            found.append({"kind": kind, "text": f"{look} What is learnt from such values does not hold for new rows."})
+            parts.append(f"{_columns(names)} {'looks' if len(names) == 1 else 'look'} {text}")
+    if parts:
+        text = "; ".join([parts[0], *(f"{part[:1].lower()}{part[1:]}" for part in parts[1:])])
+        found.append({"kind": "names", "text": f"{text}. What is learnt from such values does not hold for new rows."})
     return found
 
 

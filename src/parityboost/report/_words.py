@@ -234,7 +234,9 @@ def _finding(row: Row, report: Row) -> str:
     names = [in_a_sentence(row["attribute"], row[end]) for end in (first, second)]
     text = pattern.format(*names, positive=report["data"]["positive"])
     shares = f"{percent(row[f'{first}_rate'])} against {percent(row[f'{second}_rate'])}"
-    return f"{text}: {shares}, {points(row['value'])} points ({points(row['lower'])} to {points(row['upper'])})"
+    lower = points(row["lower"])
+    lower = "just above 0" if lower == "0.0" else lower
+    return f"{text}: {shares}, {points(row['value'])} points ({lower} to {points(row['upper'])})"
 
 
 def _open(report: Row) -> list[str]:
@@ -320,7 +322,7 @@ def not_conclude(report: Row) -> list[str]:
             )
         items.append("What happens if a person changes something. The curves show scores, not causes.")
     if report["rounds"]:
-        items.append("That a setting you pick with the slider is as good as it looks here: check it on other rows.")
+        items.append("That another setting is as good elsewhere because it looks good here: check it on other rows.")
     return items
 
 
