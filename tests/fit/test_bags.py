@@ -389,12 +389,25 @@ def test_a_bag_without_the_rows_of_a_bin_keeps_a_column_in_order():
         model.fit(X, y, sensitive_features=group)
 
 
+def test_rows_that_cannot_be_held_out_are_refused_in_words():
+    X, y, group = np.arange(4.0)[:, None], [0, 1, 0, 1], ["a", "a", "b", "b"]
+    with pytest.raises(ValueError, match=r"bag 0 has no row to hold out .* class of a group that has a single"):
+        ParityBoostClassifier("none").fit(X, y, sensitive_features=group)
+    weight = np.r_[np.ones(8), np.zeros(4)]
+    with pytest.raises(ValueError, match="bag 0 has no row to hold out"):
+        ParityBoostClassifier("none", n_bags=[(np.arange(8), np.arange(8, 12))]).fit(
+            np.arange(12.0)[:, None], np.tile(y, 3), sensitive_features=np.tile(group, 3), sample_weight=weight
+        )
+
+
 def test_a_splitter_is_given_classes_that_it_knows():
     X, y, group = make_people(200)
     labels = np.array([bool(value) for value in y], dtype=object)  # which scikit-learn's splitters refuse
     splitter = StratifiedKFold(2)
     model = ParityBoostClassifier(n_bags=splitter, n_estimators=5).fit(X, labels, sensitive_features=group)
     assert model.classes_.tolist() == [False, True]
+    with pytest.raises(ValueError, match=r"n_bags=StratifiedKFold\(n_splits=200.*: n_splits=200 cannot be greater"):
+        ParityBoostClassifier(n_bags=StratifiedKFold(200)).fit(X, labels, sensitive_features=group)
 
 
 @pytest.mark.parametrize("threshold", ["auto", "per_group"])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 import parityboost
+from devices import WHY_NOT
 from parityboost import AdaFairClassifier, ParityBoostClassifier, explain
 from parityboost.baselines import SMOTEBoostClassifier
 
@@ -104,7 +105,8 @@ def is_whole(trial, rng):
         if not trial.options.get("keep") and trial.options.get("max_violation") is None:
             assert objective.iloc[model.theta_ - 1] <= objective.min() + 1e-9
     if trial.cls in FAIR:
-        assert len(set(model.groups_.tolist())) == len(model.groups_) >= 2
+        needed = 1 if trial.options.get("notion") == "none" else 2
+        assert len(set(model.groups_.tolist())) == len(model.groups_) >= needed
     repr(model)
 
 
@@ -120,6 +122,11 @@ def fits_again_alike(trial, rng):
 
 def does_not_depend_on_threads(trial, rng):
     assert_same(trial, trial.refit(n_jobs=1), trial.refit(n_jobs=int(pick(rng, [2, 3, 4]))))
+
+
+def does_not_depend_on_the_device(trial, rng):
+    if WHY_NOT is None and trial.options.get("estimator") is None and trial.cls is not SMOTEBoostClassifier:
+        assert_same(trial, trial.model, trial.refit(device="cuda"))
 
 
 def does_not_depend_on_the_unit_of_weight(trial, rng):
@@ -342,7 +349,7 @@ def is_the_same_in_onnx(trial, rng):
         graph = trial.model.to_onnx().SerializeToString()
         inputs = parityboost.onnx_inputs(trial.model, X)
     except (ValueError, TypeError) as error:
-        words = ("ONNX", "thresholds per group are not a step function", "column", "class", "label")
+        words = ("ONNX", "thresholds per group are not a step function", "column", "class", "label", "group")
         assert any(word in str(error) for word in words), f"refused to export: {error}"
         return
     options = onnxruntime.SessionOptions()
@@ -358,6 +365,7 @@ def is_the_same_in_onnx(trial, rng):
 CHECKS = {
     fits_again_alike: 0.1,
     does_not_depend_on_threads: 0.2,
+    does_not_depend_on_the_device: 0.3,
     does_not_depend_on_the_unit_of_weight: 0.5,
     repeats_rows_by_weight: 0.3,
     does_not_depend_on_the_order_of_rows: 0.3,

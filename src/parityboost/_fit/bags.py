@@ -44,14 +44,19 @@ class Fold(NamedTuple):
 def draw_folds(part: Part, n_bags: int, fraction: float, rng: np.random.RandomState) -> list[Fold]:
     """Splits that hold out a share of each class and group."""
     drawn = (stratified_split(part.cell, fraction, rng) for _ in range(n_bags))
-    return [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
+    return _checked([Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn])
 
 
 def read_folds(splits: Any, part: Part, n_groups: int, X: Any) -> list[Fold]:
     """Splits that the user gives, as (train, test) positions in X or as a splitter of scikit-learn's."""
     labels = np.zeros(len(X), dtype=np.int64)  # 0 and 1, whatever the labels are: a splitter does not take them all
     labels[part.positions] = part.cell >= n_groups
-    pairs: Iterable[Any] = splits.split(X, labels) if hasattr(splits, "split") else splits
+    pairs: Iterable[Any] = splits
+    if hasattr(splits, "split"):
+        try:
+            pairs = list(splits.split(X, labels))
+        except ValueError as error:
+            raise ValueError(f"n_bags={splits!r:.80}: {error}") from None
     place = np.full(len(X), -1, dtype=np.intp)
     place[part.positions] = np.arange(len(part.positions))
     folds = []
@@ -64,6 +69,18 @@ def read_folds(splits: Any, part: Part, n_groups: int, X: Any) -> list[Fold]:
         folds.append(Fold(*(found[found >= 0] for found in (place[train], place[held]))))
     if not folds:
         raise ValueError("n_bags holds no splits: give at least one pair of rows to train on and rows to hold out")
+    return _checked(folds)
+
+
+def _checked(folds: list[Fold]) -> list[Fold]:
+    for b, fold in enumerate(folds):
+        for part, what in zip(fold, ("train on", "hold out"), strict=True):
+            if len(part) == 0:
+                raise ValueError(
+                    f"bag {b} has no row to {what} (rows without weight are none, and of a class of a group that has a "
+                    "single row none is held out): give more rows, or splits of your own as n_bags, or use "
+                    "AdaFairClassifier, which can choose on the rows that it trains on"
+                )
     return folds
 
 
