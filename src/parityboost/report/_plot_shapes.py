@@ -8,7 +8,7 @@ from typing import Any
 from .._model.shapes import OTHER
 from . import _plot_parts as draw
 from . import _tables
-from ._plot_parts import GRID, LABEL, MAX_BARS, ROW, SERIES, Figure
+from ._plot_parts import DOWN, GRID, LABEL, MAX_BARS, OURS, ROW, Figure
 from ._tables import Row
 
 
@@ -39,7 +39,7 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
         "mode": "lines",
         "x": [draw.rounded(value) for value in x],
         "y": [draw.rounded(value) for value in [*scores, scores[-1]]],
-        "line": {"color": SERIES[0], "width": 2.5, "shape": "hv"},
+        "line": {"color": OURS, "width": 2.5, "shape": "hv"},
         "hovertemplate": "from %{x}: score %{y:+.2f}<extra></extra>",
     }
     missing = {
@@ -47,7 +47,7 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
         "mode": "markers",
         "x": [missing_at],
         "y": [draw.rounded(found["missing"])],
-        "marker": {"symbol": "diamond-open", "size": 10, "color": SERIES[1], "line": {"width": 2}},
+        "marker": {"symbol": "diamond-open", "size": 10, "color": DOWN, "line": {"width": 2}},
         "cliponaxis": False,
         "hovertemplate": "missing: score %{y:+.2f}<extra></extra>",
     }
@@ -113,6 +113,6 @@ def _category_shape(found: Row) -> tuple[list[Row], Row, str]:
     layout["margin"]["b"] = 28
     layout["yaxis"] |= draw.named_rows([name for name, *_ in bars])
     layout["xaxis"] |= draw.room_for_text(values)
-    colours = [SERIES[0] if value > 0 else SERIES[1] for value in values]
+    colours = [OURS if value > 0 else DOWN for value in values]
     hover = [f"{name}, {_tables.percent(share)} of the rows" for name, _, share in bars]
     return [draw.bars(values, [_tables.score(value) for value in values], hover, colours)], layout, caption
