@@ -90,6 +90,7 @@ def _shape(function: explain.ShapeFunction, source: Any) -> dict[str, Any]:
         "kind": function.kind,
         "scores": list(function.scores),
         "missing": function.missing,
+        "spread": None if function.spread is None else list(function.spread),
     }
     if function.kind == "categorical":
         *shares, other, missing = category_shares(function, source)

@@ -15,6 +15,7 @@ from ._tables import Row, Table
 MAX_BARS = 20
 # Models and groups have no colour in common, here and in parityboost.plot: a plain model is grey, ours is blue.
 BASELINE, OURS, DOWN = "var(--baseline)", "var(--ours)", "var(--down)"
+BAND = "rgba(0, 114, 178, 0.2)"  # ours, and what lies behind it
 GROUPS = tuple(f"var(--group-{i})" for i in range(1, 7))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 INK, GRID, MUTED = "var(--ink)", "var(--grid)", "var(--muted)"

@@ -8,7 +8,7 @@ from typing import Any
 from .._model.shapes import OTHER
 from . import _plot_parts as draw
 from . import _tables
-from ._plot_parts import DOWN, GRID, LABEL, MAX_BARS, OURS, ROW, Figure
+from ._plot_parts import BAND, DOWN, GRID, LABEL, MAX_BARS, OURS, ROW, Figure
 from ._tables import Row
 
 
@@ -42,6 +42,7 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
         "line": {"color": OURS, "width": 2.5, "shape": "hv"},
         "hovertemplate": "from %{x}: score %{y:+.2f}<extra></extra>",
     }
+    bands = _band(x, scores, found["spread"]) if found["spread"] is not None else []
     missing = {
         "type": "scatter",
         "mode": "markers",
@@ -55,7 +56,9 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
     layout["showlegend"] = False
     layout["xaxis"] |= {"range": [low, missing_at], "zeroline": False, "showgrid": False}
     layout["margin"]["b"] = 28
-    ends = [*scores, found["missing"], 0.0]
+    wide = found["spread"] or [0.0]
+    ends = [*(value + sign * apart for value, apart in zip(scores, wide, strict=False) for sign in (-1, 1))]
+    ends += [*scores, found["missing"], 0.0]
     bottom, top = min(ends), max(ends)
     pad = 0.08 * (top - bottom) or 1.0
     # The lowest quarter of the picture is for the histogram.
@@ -74,7 +77,25 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
         f"{found['feature']}: the score is highest {best} and lowest {worst}; a missing value adds "
         f"{_tables.score(found['missing'])}."
     )
-    return [density, line, missing], layout, caption
+    if bands:
+        caption += " The band shows how far the trainings differ that the model is the mean of."
+    return [density, *bands, line, missing], layout, caption
+
+
+def _band(x: list[float], scores: list[float], spread: list[float]) -> list[Row]:
+    """One standard deviation to either side of a step function."""
+    edges = []
+    for sign in (-1, 1):
+        ends = [value + sign * apart for value, apart in zip(scores, spread, strict=True)]
+        edges.append([draw.rounded(value) for value in [*ends, ends[-1]]])
+    common = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [draw.rounded(value) for value in x],
+        "line": {"width": 0, "shape": "hv", "color": OURS},
+        "hoverinfo": "skip",
+    }
+    return [{**common, "y": edges[0]}, {**common, "y": edges[1], "fill": "tonexty", "fillcolor": BAND}]
 
 
 def _end_of(found: Row, end: Any) -> str:

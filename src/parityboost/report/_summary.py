@@ -126,7 +126,9 @@ def build(
     # Only thresholds per group ask for the groups.
     groups_too: dict[str, Any] = {"sensitive_features": sensitive_features} if np.ndim(model.threshold_) else {}
     predicted = model.predict(X, **groups_too)
-    audited = audit(y, predicted, scores=model.predict_proba(X, **groups_too)[:, 1], **options)
+    calibrated = hasattr(model, "predict_calibrated")
+    scores = model.predict_calibrated(X) if calibrated else model.predict_proba(X, **groups_too)
+    audited = audit(y, predicted, scores=scores[:, 1], **options)
     positive = np.asarray(y) == model.classes_[1]
     if train is not None:
         baseline = _compare.fit_baseline(model, train)
