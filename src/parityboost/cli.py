@@ -126,11 +126,22 @@ def _make_app() -> "typer.Typer":
         c: Annotated[float, typer.Option(help="1: balanced error, 0: error.", min=0, max=1)] = 1.0,
         epsilon: Annotated[float, typer.Option(help="Tolerated difference between groups.", min=0)] = 0.0,
         method: Annotated[
-            str, typer.Option(help="adafair, the paper's method, or parityboost, the recommended one.")
-        ] = "adafair",
+            str, typer.Option(help="parityboost, the recommended model, or adafair, the paper's.")
+        ] = "parityboost",
         rounds: Annotated[
-            int, typer.Option(help="Largest number of boosting rounds.", min=1, show_default="200")
-        ] = 200,
+            int | None,
+            typer.Option(help="Largest number of boosting rounds.", min=1, show_default="the method's own, 200"),
+        ] = None,
+        depth: Annotated[
+            int | None,
+            typer.Option(
+                help="1: each tree looks at one column, 2: at two.", min=1, max=2, show_default="the method's own"
+            ),
+        ] = None,
+        dial: Annotated[
+            bool,
+            typer.Option("--dial", help="Also train the plain model, for a report that moves between the two."),
+        ] = False,
         threshold: Annotated[
             str | None, typer.Option(help='A number, "auto" or "per_group".', show_default="the method's own")
         ] = None,
@@ -178,13 +189,19 @@ def _make_app() -> "typer.Typer":
         with one_sentence():
             words = (None, "auto", "per_group")
             cut = threshold if threshold in words else as_number("--threshold", str(threshold))
-            chosen = {"threshold": cut, "class_weight": class_weight, "keep": keep}
+            chosen = {
+                "n_estimators": rounds,
+                "max_depth": depth,
+                "dial": dial or None,
+                "threshold": cut,
+                "class_weight": class_weight,
+                "keep": keep,
+            }
             parameters = {
                 "method": method,
                 "notion": notion,
                 "c": c,
                 "epsilon": epsilon,
-                "n_estimators": rounds,
                 "max_violation": max_violation,
                 "random_state": seed,
                 "n_jobs": jobs,

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import random
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -280,7 +281,9 @@ def test_probabilities_on_adult_are_calibrated():
 # --- Elsewhere --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"dial": True}, {"threshold": "per_group"}, {"max_depth": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"dial": True}, {"threshold": "per_group"}, {"threshold": 0.2, "max_depth": 1}]
+)
 def test_files_copies_and_onnx_predict_the_same(tmp_path, options):
     ort = pytest.importorskip("onnxruntime")
     from parityboost import onnx_inputs
@@ -297,8 +300,9 @@ def test_files_copies_and_onnx_predict_the_same(tmp_path, options):
     pd.testing.assert_frame_equal(loaded.history_, model.history_, check_exact=True)
     assert loaded.thetas_.tolist() == model.thetas_.tolist()
     session = ort.InferenceSession(model.to_onnx().SerializeToString())
-    label, _, score = session.run(None, onnx_inputs(model, new))
+    label, _, score, calibrated = session.run(None, onnx_inputs(model, new))
     assert (score == model.decision_function(new)).all() and (label == model.predict(new)).all()
+    np.testing.assert_allclose(calibrated, model.predict_calibrated(new), rtol=0, atol=1e-12)
     if "dial" in options:
         for w in (0.0, 0.4, 2.0):
             expected = model.set_fairness(w).decision_function(new)
@@ -449,3 +453,15 @@ def test_codes_that_never_occur_have_no_cells_in_a_file(tmp_path):
         model.fit(X, y, sensitive_features=group)
         model.save(tmp_path / "model.json")
         np.testing.assert_array_equal(load(tmp_path / "model.json").predict(X), model.predict(X))
+
+
+def test_a_file_has_the_columns_of_every_blend(tmp_path):
+    """Where both ends of a dial cancel out, nothing depends on a column, but a blend beside it does."""
+    model, X, _, _ = fitted(dial=True, max_depth=1)
+    plain = model._dial.plain
+    model._dial = replace(model._dial, fair=plain._replace(tables=-plain.tables))
+    model._ensemble.spread[:] = 0.0
+    model.set_fairness(0.5).save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json").set_fairness(0.3)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.set_fairness(0.3).decision_function(X))
+    assert len(set(model.decision_function(X))) > 2

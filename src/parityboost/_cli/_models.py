@@ -14,6 +14,7 @@ from .._engine.threads import MAX_THREADS
 from .._io.portable import too_large
 from .._stats import rates as _rates
 from .._table.grouping import AS_GIVEN, Grouping
+from .._table.sources import check_finite
 from ..audit import Audit
 from ..audit import audit as audit_predictions
 from ..baselines import AdaBoostClassifier
@@ -33,8 +34,8 @@ from ._warnings import in_words_of_the_command_line, with_labels
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
 
+METHODS = ("parityboost", "adafair")
 # The columns that `predict` adds.
-METHODS = ("adafair", "parityboost")
 ADDED = ("prediction", "probability")
 
 
@@ -74,7 +75,9 @@ def train(
     if page.fail_above is not None and holdout == 0:
         raise ValueError("--fail-above needs rows that the model was not trained on: use another --holdout than 0")
     parameters = dict(parameters)
-    method = parameters.pop("method", "adafair")
+    method = parameters.pop("method", METHODS[0])
+    if method == "adafair" and parameters.get("dial"):
+        raise ValueError("--dial is for --method parityboost: the rounds of adafair are its dial")
     if method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
     jobs = parameters["n_jobs"]
@@ -93,6 +96,7 @@ def train(
             f"{source} has a column {taken[0]!r}, which predict adds: rename it, or leave it out with --drop"
         )
     X, y, s = table.data, table.target, table.sensitive
+    check_finite(X)  # before anything is trained and saved: also the rows that will be held out
     raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
     n_groups = len(pd.DataFrame(s).drop_duplicates())
     model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters)

@@ -119,6 +119,12 @@ class BlendingMixin(ControlMixin):
         found.insert(0, "fairness", fairness)
         return found
 
+    def _used_features(self) -> set[int]:
+        """The features that any blend depends on."""
+        ends = [] if self._dial is None else [self._dial.plain, self._dial.fair]
+        used: set[int] = self._ensemble.used_features()
+        return used.union(*(self._ensemble.with_tables(end).used_features() for end in ends))
+
     def _stages(self, X: Any) -> Iterator[Floats]:
         """The margins of every blend, or of the only model there is."""
         effects = [self._ensemble.tables] if self._dial is None else map(self._dial.effects, WEIGHTS)
