@@ -62,7 +62,7 @@ def figure(found: Row, positive: Any) -> Figure:
     shown, rest = found["parts"][:TOP], found["parts"][TOP:]
     bars = [(_named(part), part["part"]) for part in shown]
     if rest:
-        bars.append((f"{len(rest)} other values", sum(part["part"] for part in rest)))
+        bars.append((f"{len(rest)} others", sum(part["part"] for part in rest)))
     starts = found["mean"] + np.cumsum([0.0, *(part for _, part in bars)])[:-1]
     names = ["an average row", *(name for name, _ in bars), "this row"]
     at = list(range(1, len(bars) + 1))
@@ -97,16 +97,17 @@ def figure(found: Row, positive: Any) -> Figure:
     layout["yaxis"] |= draw.named_rows(names)
     ends = [0.0, found["mean"], *(starts + np.array([part for _, part in bars])).tolist()]
     low, high = min(ends), max(ends)
-    pad = 0.18 * (high - low or 1.0)
-    layout["xaxis"] |= {"range": [draw.rounded(low - pad), draw.rounded(high + pad)], "nticks": 6}
-    layout["xaxis"] |= draw.axis_title(f"score: above 0 the prediction is “{draw.label(str(positive))}”")
+    size = high - low or 1.0  # with room for the numbers on either side, also on a phone
+    layout["xaxis"] |= {"range": [draw.rounded(low - 0.4 * size), draw.rounded(high + 0.3 * size)], "nticks": 5}
+    layout["xaxis"] |= draw.axis_title("score")
     layout["shapes"] = [
         {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": 0, "line": {"color": MUTED, "width": 1}}
     ]
     caption = (
         f"Row {found['row']} has the score {_tables.score(found['score'])} and is predicted “{found['predicted']}”; "
         f"its true label is “{found['true']}”. From the mean score of all rows, {_tables.score(found['mean'])}, each "
-        f"bar shows how far a value of this row moves the score: to the right speaks for “{positive}”."
+        f"bar shows how far a value of this row moves the score: to the right speaks for “{positive}”, which is "
+        "predicted above 0."
     )
     table = Table(
         f"How the score of row {found['row']} comes about",

@@ -38,7 +38,8 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
         ticks += places
         labels += [draw.label(row["group"]) for row in shown]
         if compared:
-            traces.append(_hollow(compared, name, [row["group"] for row in shown], places, report))
+            hollow = _hollow(compared, name, [row["group"] for row in shown], places, report)
+            traces.append(hollow | {"showlegend": name == "selection_rate"})
         traces.append(
             {
                 "type": "scatter",
@@ -60,7 +61,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
                 "showlegend": False,
             }
         )
-    layout = draw.layout((ROW if len(rows) < MANY else LOW_ROW) * y + 56)
+    layout = draw.layout((ROW if len(rows) < MANY else LOW_ROW) * y + 56, legend=len(compared))
     layout["margin"] |= {"t": 4, "b": 28}
     layout["xaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
     layout["yaxis"] |= {
@@ -94,7 +95,7 @@ def _hollow(compared: Row, rate: str, names: list[str], places: list[float], rep
             escape(f"{name}, {title}: {_tables.percent(share)}") for name, share in zip(names, shares, strict=True)
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
-        "showlegend": False,
+        "name": draw.label(f"the same with {title}"),
     }
 
 

@@ -84,6 +84,7 @@ def to_html(report: dict[str, Any]) -> str:
         facts=_card.facts(report),
         about=_card.fields(report),
         columns=_words.columns(report),
+        headline=_headline(report),
         tables=_all_tables(report),
         figures=figures,
         live=_live(report),
@@ -151,6 +152,14 @@ def _script_json(value: Any) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _headline(report: Row) -> str:
+    """Of several attributes, the one whose groups are furthest apart in what the model was trained for."""
+    measure = _words.target_measure(report)
+    rows = [_words.measure_row(report, attribute, measure) for attribute in _words.columns(report)]
+    widest = max(rows, key=lambda row: row["value"] or 0.0)["attribute"]
+    return next(iter(report["summary"]["people"][widest]), "")
 
 
 def _sections(report: Row) -> list[tuple[str, str]]:
