@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats
 from .._choice.settings import Settings
 from .._engine.codes import MISSING, N_CODES
+from .._engine.cpu import count_pairs
 from .._engine.threads import Team
-from .._model.averaged import Bundled, average, differences, margins_of
+from .._model.averaged import average, differences, margins_of
 from .._model.grid import all_on_grid
 from .._model.pairs import Effects
+from .._model.tree_ensemble import CountPairs, place_pairs
 from .._table.binning import Binner
 from .._table.bundles import Bundles
 from .._table.inputs import stratified_split
@@ -90,9 +92,15 @@ class CodeTable:
         bundles = Bundles.of(binner, [columns], team)
         return cls(bundles, bundles.consume(columns, team))
 
-    @property
-    def bundled(self) -> Bundled:
-        return self.codes, self.bundles.bundle_of, self.bundles.code_of
+    def margins(self, effects: Effects, rows: Rows) -> Floats:
+        """What tables say about some of the rows."""
+        return margins_of(effects, (self.codes, self.bundles.bundle_of, self.bundles.code_of), rows)
+
+    def count_pairs(self, part: Part) -> CountPairs:
+        """A function that counts the sample weight in the cells of pairs of columns."""
+        return lambda pairs: count_pairs(
+            self.codes, part.masses.values, place_pairs(pairs, self.bundles.bundle_of, self.bundles.code_of)
+        )
 
     def sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
         """Some of the rows as a sample."""
@@ -151,7 +159,7 @@ def train_bags(
         theta = boosted.choice.theta
         effects = ensemble.effects(theta)
         threshold = float(boosted.choice.thresholds[theta - 1])
-        margins = margins_of(effects, table.bundled, fold.held) - threshold
+        margins = table.margins(effects, fold.held) - threshold
         deviation = standard_deviation(margins, part.masses.at(fold.held).values)
         scaled = margins / deviation
         return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
@@ -187,7 +195,7 @@ def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
     n_bags, n_rows = len(bags), len(part.cell)
     factors = [bag.factor / n_bags for bag in bags]
     parts = [bag.effects for bag in bags]
-    effects = average(parts, factors, table.bundled, part.masses.values, part.masses.unit)
+    effects = average(parts, factors, table.count_pairs(part), part.masses.unit)
     sums, times = np.zeros(n_rows), np.zeros(n_rows)
     for bag in bags:
         sums[bag.held] += bag.margins
@@ -203,6 +211,6 @@ def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
 def same_cells(ends: Sequence[Combined], part: Part, table: CodeTable) -> list[Combined]:
     """The same means with pairs that have the same cells in all of them, so that they can be blended."""
     effects = [end.effects for end in ends]
-    given = table.bundled, part.masses.values, part.masses.unit
+    given = table.count_pairs(part), part.masses.unit
     chosen = np.eye(len(ends)).tolist()
     return [end._replace(effects=average(effects, row, *given)) for end, row in zip(ends, chosen, strict=True)]
