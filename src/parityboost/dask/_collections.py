@@ -111,4 +111,14 @@ def _is_known(*arrays: Any) -> bool:
 
 
 def _partitions(values: Any) -> list[Delayed]:
-    return list(np.ravel(values.to_delayed()))
+    """The partitions that a collection says it has.
+
+    Dask would read several files at once where few of their columns are wanted: y would have fewer partitions than X.
+    """
+    import dask
+
+    with dask.config.set({"optimization.tune.active": False}):
+        found = list(np.ravel(values.to_delayed()))
+    if is_frame(values) and len(found) != values.npartitions:  # a version of Dask that does so all the same
+        found = list(values.to_delayed(optimize_graph=False))
+    return found

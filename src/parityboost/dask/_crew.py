@@ -25,10 +25,15 @@ ASKING = {"sum_wrong", "list_leaf", "sum_masses", "range_of", "count_margins", "
 MAX_LOSSES = 3
 PATIENCE = 2.0  # seconds without an answer after which we ask whether the worker is still there
 WAIT_FOR_WORKERS = 60.0  # seconds
+ANSWER_WITHIN = 10.0  # seconds, a scheduler that is there
 
 
 class ClusterError(RuntimeError):
     """Training ended because the cluster did."""
+
+
+class LostSchedulerError(ClusterError):
+    """There is nobody left to ask."""
 
 
 class LostWorkerError(Exception):
@@ -131,6 +136,7 @@ class Crew:
         self._sessions: list[Session] = []
         self._lock = RLock()
         self._counting = Lock()
+        self._is_gone = False
         self.n_messages = self.sent = self.received = 0  # bytes of arrays, of all shards
 
     def assemble(self, futures: dict[int, Any], n_rows: dict[int, int]) -> None:
@@ -191,7 +197,7 @@ class Crew:
 
     def _let_go(self, slot: Slot) -> None:
         """End a shard, also if somebody still holds a proxy of it: those of Dask's do for a while."""
-        if slot.future is not None and self._client.status == "running":
+        if slot.future is not None and not self._is_gone:
             with suppress(OSError, TimeoutError):
                 self._client.cancel([slot.future], force=True)
         slot.actor = slot.future = None
@@ -227,7 +233,11 @@ class Crew:
 
     def _workers(self) -> dict[str, int]:
         """The workers that are there, by their addresses."""
-        return workers_of(self._client)
+        try:
+            return workers_of(self._client)
+        except LostSchedulerError:
+            self._is_gone = True
+            raise
 
     def _make(self, slot: Slot, worker: str, futures: list[Any]) -> None:
         slot.worker = worker
@@ -295,17 +305,17 @@ def release(futures: list[Any]) -> None:
 
 def workers_of(client: Any) -> dict[str, int]:
     """The workers that are there; an error that says so if the scheduler is not."""
+    if client.status != "running":
+        raise scheduler_lost(client)
     try:
-        if client.status in ("running", "connecting", "newly-created"):
-            found: dict[str, int] = client.nthreads()
-            return found
+        found: dict[str, int] = client.sync(client.scheduler.ncores, callback_timeout=ANSWER_WITHIN)
     except (OSError, TimeoutError) as error:
         raise scheduler_lost(client) from error
-    raise scheduler_lost(client)
+    return found
 
 
 def scheduler_lost(client: Any) -> ClusterError:
-    return ClusterError(
+    return LostSchedulerError(
         f"the scheduler of the Dask cluster ({client!r:.120}) went away: training was given up, and with the scheduler "
         "all that was on the cluster"
     )
