@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -54,10 +55,8 @@ class Watch:
     def _look(self) -> None:
         while not self._stop.wait(0.5):
             for child in psutil.Process().children(recursive=True):
-                try:
+                with suppress(psutil.NoSuchProcess):
                     self.peak[child.pid] = max(self.peak.get(child.pid, 0), child.memory_info().rss)
-                except psutil.NoSuchProcess:
-                    pass
 
     def __enter__(self) -> Watch:
         self._thread.start()
@@ -93,7 +92,7 @@ def fit_rows(folder: Path, rounds: int) -> tuple[float, float, float, object]:
     timed = Timed()
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit="3GiB", host="127.0.0.1", dashboard_address=None
+            n_workers=2, threads_per_worker=1, memory_limit="3GiB", host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster),
         Watch() as watch,
@@ -157,7 +156,7 @@ def run_overhead(rounds: int) -> None:
     for n_workers in (1, 2, 4):
         with (
             LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
             ) as cluster,
             Client(cluster),
         ):

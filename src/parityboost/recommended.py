@@ -220,7 +220,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         -------
         self
         """
-        from ._fit.bags import CodeTable, combine, draw_folds, read_folds, same_cells, train_bags
+        from ._fit.bags import CodeTable
         from ._table.binning import Binner
 
         self._forget()
@@ -228,8 +228,34 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight)).on_host()
-        n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
         self._check_number_of_groups(settings)
+        folds = self._folds(rows, X, y, settings, rng)
+        unit = rows_per_weight(sample_weight, len(X))
+        n_jobs = effective_n_jobs(self.n_jobs)
+        with Team(n_jobs) as team:
+            sources = read_sources(X)
+            categorical = find_categorical(X, sources, self.categorical_features)
+            masses = rows.masses.values_or_none
+            binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
+            table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
+        ends = self._train(folds, rows, table, settings, unit, column_names(X))
+        if settings.threshold == "per_group":
+            self._group_source = self._source_of_groups(X, rows, sensitive_features, binner)
+        if validation is None:
+            selection = self._held_out(ends, rows)
+        else:
+            X_given, positions, cell, weights = self._read_validation(validation)
+            weight = np.empty(0) if weights is None else weights
+            margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
+            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
+            selection = SelectionData(cell, weight, len(self.groups_), blends(margins))
+        self._choose(ends, selection, settings, unit)
+        return self
+
+    def _folds(self, rows: Any, X: Any, y: Any, settings: Settings, rng: np.random.RandomState) -> list[Any]:
+        """Which rows each bag trains on, and which it holds out."""
+        from ._fit.bags import draw_folds, read_folds
+
         if isinstance(self.n_bags, Integral):
             folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
         elif isinstance(self.n_bags, str):  # which has a method split as well
@@ -239,24 +265,25 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             )
         else:
             folds = read_folds(self.n_bags, rows, X, y)
+        n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
         for fold in folds:
             for part, what in zip(fold, ("trains on", "holds out"), strict=True):
                 totals = np.bincount(rows.cell[part], minlength=2 * n_groups).reshape(2, n_groups).T
                 where = f"the rows that a bag {what}"
                 check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
-        unit = rows_per_weight(sample_weight, len(X))
-        n_jobs = effective_n_jobs(self.n_jobs)
-        with Team(n_jobs) as team:
-            sources = read_sources(X)
-            categorical = find_categorical(X, sources, self.categorical_features)
-            masses = rows.masses.values_or_none
-            binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
-            table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
+        return folds
+
+    def _train(
+        self, folds: list[Any], rows: Any, table: Any, settings: Settings, unit: float, columns: list[str]
+    ) -> list[Any]:
+        """Train all bags and keep their mean; with a dial the plain ones and the fair ones."""
+        from ._fit.bags import combine, same_cells, train_bags
+        from ._fit.loop import starting_factors
+
         start = read_class_weight(self.class_weight, self.classes_)
+        n_groups, n_jobs = len(self.groups_), effective_n_jobs(self.n_jobs)
 
         def make_learner(train: Any, selection: Any) -> Any:
-            from ._fit.loop import starting_factors
-
             return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
 
         bags = train_bags(folds, rows, table, settings, n_groups, make_learner, unit, n_jobs, self.device)
@@ -274,24 +301,18 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             ends = same_cells(ends, rows, table)
         fair = ends[-1]
         self._fitted = settings
-        self._ensemble = AveragedEnsemble(binner, fair.effects, fair.spread, fair.importances)
+        self._ensemble = AveragedEnsemble(table.bundles.binner, fair.effects, fair.spread, fair.importances)
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self.theta_ = int(self.thetas_.sum())
         self.n_estimators_ = sum(len(bag.boosted.rounds) for bag in bags)
-        self._keep_history(bags, settings, column_names(X))
-        if settings.threshold == "per_group":
-            self._group_source = self._source_of_groups(X, rows, sensitive_features, binner)
-        if validation is None:
-            held = rows.at(fair.rows)
-            cell, weight = held.cell, held.masses.values.astype(np.float64) * held.masses.unit
-            margins = [end.margins for end in ends]
-        else:
-            X_given, positions, cell, weights = self._read_validation(validation)
-            weight = np.empty(0) if weights is None else weights
-            margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
-            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
-        self._choose(ends, SelectionData(cell, weight, n_groups, _stages(margins)), settings, unit)
-        return self
+        self._keep_history(bags, settings, columns)
+        return ends
+
+    def _held_out(self, ends: list[Any], rows: Any) -> SelectionData:
+        """What the bags say about rows that they held out."""
+        held = rows.at(ends[-1].rows)
+        weight = held.masses.values.astype(np.float64) * held.masses.unit
+        return SelectionData(held.cell, weight, len(self.groups_), blends([end.margins for end in ends]))
 
     def _settings(self) -> Settings:
         settings = super()._settings()
@@ -309,7 +330,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         """Thresholds for the averaged margins, on a dial for every blend, and what is to be said about the choice."""
         from ._fit.advice import choose_again, warn_of
 
-        stages = [replace(selection, margins=_stages([margin])) for margin in selection.margins()]
+        stages = [replace(selection, margins=blends([margin])) for margin in selection.margins()]
         choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
         points = tuple(map(_point, stages, choices))
         self._selection = selection
@@ -346,7 +367,7 @@ def _point(stage: SelectionData, choice: Any) -> Point:
     return Point(threshold, float(choice.measures.ber[0]), float(choice.measures.violation[0]), calibrator)
 
 
-def _stages(margins: list[Floats]) -> Any:
+def blends(margins: list[Floats]) -> Any:
     """A function that goes through the blends of the margins of both ends, or through the margins of the only one."""
     if len(margins) == 1:
         return lambda: iter(margins)

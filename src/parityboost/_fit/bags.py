@@ -8,7 +8,8 @@ over the bags that held it out: what they say about a row that they were not tra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -102,8 +103,12 @@ class CodeTable:
             self.codes, part.masses.values, place_pairs(pairs, self.bundles.bundle_of, self.bundles.code_of)
         )
 
-    def sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
-        """Some of the rows as a sample."""
+    @contextmanager
+    def samples(self, part: Part, fold: Fold, n_groups: int, team: Team) -> Iterator[tuple[CodedSample, CodedSample]]:
+        """The rows of a bag as samples, to train on and held out."""
+        yield self._sample(part, fold.train, n_groups, team), self._sample(part, fold.held, n_groups, team)
+
+    def _sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
         sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
         codes = np.ascontiguousarray(self.codes[:, sample.rows])
         has_missing, has_other = np.zeros((2, len(self.bundles.bundle_of)), dtype=np.bool_)
@@ -137,7 +142,7 @@ LearnerOf = Callable[[CodedSample, CodedSample], Any]
 def train_bags(
     folds: Sequence[Fold],
     part: Part,
-    table: CodeTable,
+    table: Any,  # a CodeTable, or what has the same methods
     settings: Settings,
     n_groups: int,
     make_learner: LearnerOf,
@@ -150,12 +155,11 @@ def train_bags(
     settings = replace(settings, threshold="auto")
 
     def train(fold: Fold) -> Bag:
-        with Team(1, device) as team:
-            coded = table.sample(part, fold.train, n_groups, team)
-            learner = make_learner(coded, table.sample(part, fold.held, n_groups, team))
+        with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
+            learner = make_learner(coded, held)
             boosted = boost(learner, settings, None, unit)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-            del coded, learner  # and with them whatever is on a device
+            del coded, held, learner  # and with them whatever is on a device
         theta = boosted.choice.theta
         effects = ensemble.effects(theta)
         threshold = float(boosted.choice.thresholds[theta - 1])
@@ -190,7 +194,7 @@ class Combined(NamedTuple):
     margins: Floats  # of these rows, by the bags that did
 
 
-def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
+def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     """The bags' mean, and what it says about rows that were held out."""
     n_bags, n_rows = len(bags), len(part.cell)
     factors = [bag.factor / n_bags for bag in bags]
@@ -208,7 +212,7 @@ def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
     return Combined(effects, differences(parts, factors), importances, offset, rows, margins)
 
 
-def same_cells(ends: Sequence[Combined], part: Part, table: CodeTable) -> list[Combined]:
+def same_cells(ends: Sequence[Combined], part: Part, table: Any) -> list[Combined]:
     """The same means with pairs that have the same cells in all of them, so that they can be blended."""
     effects = [end.effects for end in ends]
     given = table.count_pairs(part), part.masses.unit

@@ -4,6 +4,6 @@ The rows stay on the workers, sums travel. Needs the extra ``dask``; nothing els
 """
 
 from ._crew import ClusterError
-from ._estimators import DaskAdaFairClassifier
+from ._estimators import DaskAdaFairClassifier, DaskParityBoostClassifier
 
-__all__ = ["ClusterError", "DaskAdaFairClassifier"]
+__all__ = ["ClusterError", "DaskAdaFairClassifier", "DaskParityBoostClassifier"]

@@ -120,7 +120,7 @@ class Remote:
                 weights,
                 lists[0],
                 sums,
-                combine=_sum_each,
+                combine=sum_each,
             ),
             lists,
         )
@@ -139,7 +139,7 @@ class Remote:
     ) -> None:
         self._listing(
             self._session.later(
-                "list_everything", self._key, weights, sorted(classes), lists[0], sums, combine=_sum_each
+                "list_everything", self._key, weights, sorted(classes), lists[0], sums, combine=sum_each
             ),
             lists,
         )
@@ -194,7 +194,7 @@ class Remote:
         return sums
 
     def count_pairs(self, codes: Ref, mass: Ref, pairs: Sequence[tuple[Any, ...]]) -> list[Array]:
-        counts: list[Array] = self._session.later("count_pairs", self._key, pairs, combine=_sum_each).read()
+        counts: list[Array] = self._session.later("count_pairs", self._key, pairs, combine=sum_each).read()
         return counts
 
     def count_margins(
@@ -224,7 +224,8 @@ class Remote:
         return margins, cells, masses
 
 
-def _sum_each(answers: list[Any]) -> list[Any]:
+def sum_each(answers: list[Any]) -> list[Any]:
+    """Sums of several things at once."""
     return [sum(each) for each in zip(*answers, strict=True)]
 
 
@@ -258,7 +259,7 @@ class RemoteSample(Sample):
     ) -> None:
         self.n_groups, self.team = n_groups, team
         team.backend = Remote(session, key, sizes)
-        given, kept, self.sizes, self.cell_mass = session.later("make", key, rows, combine=_sum_each).read()
+        given, kept, self.sizes, self.cell_mass = session.later("make", key, rows, combine=sum_each).read()
         self.n_given, self._n_rows = int(given), int(kept)
         self.n_negative = int(self.sizes[:n_groups].sum())
         self.masses = Masses(Ref(key, "mass"), unit)  # type: ignore[arg-type]

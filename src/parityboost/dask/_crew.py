@@ -20,7 +20,17 @@ from ._shard import Ref, Shard
 
 Command = tuple[str, tuple[Any, ...]]
 # What leaves nothing behind, so that nobody has to be told again.
-ASKING = {"sum_wrong", "list_leaf", "sum_masses", "range_of", "count_margins", "list_margins", "count_pairs", "margins"}
+ASKING = {
+    "sum_wrong",
+    "list_leaf",
+    "sum_masses",
+    "range_of",
+    "count_margins",
+    "list_margins",
+    "count_pairs",
+    "margins",
+    "take",
+}
 # So often a shard may be lost in one and the same step. The data do not fit then, or a worker cannot be reached.
 MAX_LOSSES = 3
 PATIENCE = 2.0  # seconds without an answer after which we ask whether the worker is still there

@@ -12,6 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import validate_data
 
 from ..estimators import AdaFairClassifier
+from ..recommended import ParityBoostClassifier
 from ._collections import empty_table, is_collection, is_frame
 from ._training import ClusterFitMixin
 
@@ -180,4 +181,29 @@ class DaskAdaFairClassifier(DaskMixin, AdaFairClassifier):  # type: ignore[misc]
         """
         self._forget()
         self._fit_on_cluster(X, y, sensitive_features, sample_weight, validation)
+        return self
+
+
+@_like(ParityBoostClassifier)
+class DaskParityBoostClassifier(DaskMixin, ParityBoostClassifier):  # type: ignore[misc]
+    """:class:`~parityboost.ParityBoostClassifier` on Dask collections, with the same model bit for bit.
+
+    The bags are drawn by row number, in the order of the partitions: whoever fits needs about 40 bytes per row for
+    that. ``n_jobs`` says how many bags are trained at the same time.
+
+    Parameters
+    ----------
+    notion, n_bags, … :
+        As of :class:`~parityboost.ParityBoostClassifier`; splits of your own are pairs of row numbers.
+    client : distributed.Client, optional
+        The cluster; by default the client that was made last. It is never stored with a model.
+    """
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
+    ) -> DaskParityBoostClassifier:
+        """Train on X, y, on the workers of a cluster; as :meth:`DaskAdaFairClassifier.fit`."""
+        self._forget()
+        self._fit_bags_on_cluster(X, y, sensitive_features, sample_weight, validation)
         return self

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._arrays import Integers
+from .._engine.codes import N_CODES
 from .._engine.threads import Team
 from .._fit.samples import CodedSample, MassSums, find_exponent
 from .._table.bundles import Bundles
@@ -177,6 +178,11 @@ class PreparedRows:
     def unit(self) -> float:
         return 2.0**-self.exponent
 
+    def bring(self) -> list[_rows.Rows]:
+        """The rows in numbers, here."""
+        found: list[_rows.Rows] = self._passes.results(self.rows)
+        return found
+
     def _measure(self, exponent: int) -> MassSums:
         parts = self._passes.gather(self._passes.map(_rows.measure, self.rows, exponent=exponent))
         parts = [part for part, count in zip(parts, self.counts.sum(axis=1).tolist(), strict=True) if count]
@@ -270,11 +276,14 @@ class CodedRows:
         parts = self._passes.gather(tasks)
         n_rows = sum(len(part.cell) for part in parts)
         coded = to_sample(parts, np.arange(n_rows), self.n_groups, team, self.held_unit)
-        masses = np.zeros((2, len(coded.codes), 256), dtype=np.int64)
-        for b, codes in enumerate(coded.codes):
-            masses[0, b] = np.bincount(codes, minlength=256)
-        has_missing, has_other = find_present(self.bundles, masses)
-        return coded._replace(has_missing=has_missing, has_other=has_other)
+        return present_in(self.bundles, coded)
+
+
+def present_in(bundles: Bundles, coded: CodedSample) -> CodedSample:
+    """A sample that knows which columns have missing values, and which categories that share a code."""
+    counts = np.array([np.bincount(codes, minlength=N_CODES) for codes in coded.codes])
+    has_missing, has_other = find_present(bundles, counts[None])
+    return coded._replace(has_missing=has_missing, has_other=has_other)
 
 
 def _n_held(part: Any, everyone: bool) -> int:

@@ -149,7 +149,7 @@ class Shard:
         if isinstance(given, Ref):
             array = self._arrays[given.sample, given.name]
             return array if given.index is None else array[given.index]
-        return tuple(map(self._resolve, given)) if isinstance(given, tuple) else given
+        return tuple(map(self._resolve, given)) if type(given) is tuple else given
 
     def do_make(self, key: str, rows: Any) -> tuple[int, int, Integers, Integers]:
         """Make a sample of the rows that are kept or held out, or of those that packed bits per partition tell.
@@ -296,6 +296,14 @@ class Shard:
         for part in self._parts:
             chosen = np.flatnonzero(np.unpackbits(rows[part.number], count=len(part.cell)))
             found[part.number] = CodeTable(bundles, part.codes).margins(effects, chosen)
+        return found
+
+    def do_take(self, rows: dict[int, NDArray[np.uint8]]) -> dict[int, CodedPart]:
+        """Some rows of each partition, as they are."""
+        found = {}
+        for part in self._parts:
+            chosen = np.flatnonzero(np.unpackbits(rows[part.number], count=len(part.cell)))
+            found[part.number] = join_parts([part], chosen)
         return found
 
     def _per_cell(self, blocks: Integers, per_block: Integers) -> Integers:

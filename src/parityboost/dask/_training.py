@@ -149,6 +149,62 @@ class ClusterFitMixin:
         if not all_here:  # it was a part of them
             self._selection = None
 
+    def _fit_bags_on_cluster(
+        self: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, validation: Any
+    ) -> None:
+        """All of `fit` for several trainings."""
+        from ._bags import RemoteCodeTable
+        from ._crew import Crew
+        from ._preparation import CodedRows
+
+        settings: Settings = self._settings()
+        rng = check_random_state(self.random_state)
+        if hasattr(self.n_bags, "split") and not isinstance(self.n_bags, str):
+            raise ValueError(
+                f"n_bags={self.n_bags!r:.60} would need all rows in one place: give a number, or pairs of row positions"
+            )
+        with self._cluster() as passes:
+            prepared = self._prepare_rows(passes, X, y, sensitive_features, sample_weight, True)
+            rows = _rows_here(prepared)
+            folds = self._folds(rows, np.empty((prepared.n_rows, 0)), None, settings, rng)
+            unit = prepared.rows_per_weight
+            held: list[Any] = [False] * len(prepared.data)
+            coded = CodedRows(passes, [prepared], [held])
+            coded.learn(prepared.n_counted, self.max_bins, self.categorical_features)
+            crew = Crew(passes.client, coded.encode, (len(self.groups_), coded.bundles.sizes))
+            try:
+                coded.assemble(crew, lambda futures: None)
+                table = RemoteCodeTable(crew, coded)
+                ends = self._train(folds, rows, table, settings, unit, column_names(prepared.data.meta))
+                self._traffic = crew.n_messages, crew.sent, crew.received
+            finally:
+                crew.close()
+            if settings.threshold == "per_group":
+                masses = prepared.cell_masses(held)[0]
+                source = self._group_source_of(passes, prepared, sensitive_features, masses)
+                self._group_source = self._code_groups(passes, source, [prepared], [held], False, coded)
+            if validation is None:
+                selection = self._held_out(ends, rows)
+            else:
+                given = self._with_validation(validation, lambda *given: self._prepare_rows(passes, *given, False))
+                selection, unit = self._judged(passes, given, ends), given.rows_per_weight
+        self._choose(ends, selection, settings, unit)
+
+    def _judged(self: Any, passes: Any, given: Any, ends: list[Any]) -> SelectionData:
+        """What the bags say about validation data."""
+        from ..recommended import blends
+
+        margins = []
+        for end in ends:
+            ensemble = self._ensemble.with_tables(end.effects)
+            parts = passes.gather(passes.map(_margins_of, given.data.X, given.rows, ensemble=ensemble))
+            margins.append(np.concatenate(parts))
+        rows = given.bring()
+        weights = [part.weights for part in rows if part.weights is not None]
+        cell = np.concatenate([part.cell for part in rows])
+        weight = np.concatenate(weights) if weights else np.empty(0)
+        return SelectionData(cell, weight, len(self.groups_), blends(margins))
+
     def _hold_out(self: Any, rows: Any, rng: np.random.RandomState) -> list[Any]:
         """Which rows θ is chosen on, those that a fit on one machine would hold out."""
         from .._fit.preparation import warn_of_none_held_out
@@ -222,6 +278,25 @@ class ClusterFitMixin:
             passes.map(_pairs_of, parts[0].data.X, parts[0].rows, source=source, binner=coded.bundles.binner)
         )
         return source.with_pairs(coded.bundles.binner, np.unique(np.concatenate(pairs)))
+
+
+def _rows_here(prepared: Any) -> Any:
+    """The rows that count, by their numbers in all partitions together: the cell and sample weight of each."""
+    from .._fit.preparation import Part
+    from .._fit.samples import Masses
+
+    parts = prepared.bring()
+    firsts = np.cumsum([0, *(part.n_rows for part in parts)])
+    positions = np.concatenate([first + part.positions for first, part in zip(firsts, parts, strict=False)])
+    masses = np.concatenate([part.masses(prepared.exponent) for part in parts])
+    return Part(positions, np.concatenate([part.cell for part in parts]), Masses(masses, prepared.unit))
+
+
+def _margins_of(x: Any, rows: Any, ensemble: Any) -> Floats:
+    if len(x) == 0:
+        return np.empty(0)
+    margins: Floats = ensemble.margin(x, 1)[rows.positions]
+    return margins
 
 
 def _positions_of(x: Any, sensitive: Any, rows: Any, names: Any) -> tuple[int, ...]:
