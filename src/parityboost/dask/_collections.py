@@ -9,6 +9,7 @@ import pandas as pd
 
 from .._extras import install
 from .._table.inputs import short
+from .._table.lazy import is_collection, is_frame, partitions_of
 from .._table.sources import column_position
 
 Delayed = Any
@@ -21,11 +22,6 @@ def require_dask() -> None:
         import distributed  # noqa: F401
     except ImportError as error:
         raise ImportError(f"parityboost.dask needs Dask: {install('dask')}") from error
-
-
-def is_collection(values: Any) -> bool:
-    """Whether something is a Dask collection; Dask is not imported for the answer."""
-    return hasattr(values, "__dask_graph__") and hasattr(values, "to_delayed")
 
 
 class Partitioned(NamedTuple):
@@ -53,18 +49,11 @@ def read_collections(X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feat
             raise ValueError(f"sensitive_feature={sensitive_feature!r} names no column of X")
         positions = [column_position(meta, name, "sensitive_feature") for name in wanted]
         sensitive = X.iloc[:, positions] if isinstance(meta, pd.DataFrame) else X[:, positions]
-    if not is_frame(X) and X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    parts = _partitions(X)
+    parts = partitions_of(X)
     others = {"y": y, "sensitive_features": sensitive, "sample_weight": weight}
     found = {name: None if values is None else _matching(name, values, X, parts) for name, values in others.items()}
     assert found["y"] is not None
     return Partitioned(parts, found["y"], found["sensitive_features"], found["sample_weight"], meta)
-
-
-def is_frame(values: Any) -> bool:
-    """Whether a collection is a DataFrame or Series, and no Array."""
-    return hasattr(values, "map_partitions")
 
 
 def empty_table(X: Any) -> Any:
@@ -92,9 +81,7 @@ def _matching(name: str, values: Any, X: Any, parts: list[Delayed]) -> list[Dela
     """The partitions of what belongs to X, which has to be divided as X is."""
     if not is_frame(values) and not is_frame(X) and values.chunks[0] != X.chunks[0] and _is_known(values, X):
         values = values.rechunk({0: X.chunks[0]})
-    if not is_frame(values) and values.ndim == 2 and values.numblocks[1] > 1:
-        values = values.rechunk({1: -1})
-    found = _partitions(values)
+    found = partitions_of(values)
     if len(found) != len(parts):
         raise ValueError(
             f"X has {len(parts)} partitions, {name} {len(found)}: they have to be divided alike, as columns of one "
@@ -108,17 +95,3 @@ def _is_known(*arrays: Any) -> bool:
         not any(np.isnan(size) for array in arrays for size in array.chunks[0])
         and len({array.shape[0] for array in arrays}) == 1
     )
-
-
-def _partitions(values: Any) -> list[Delayed]:
-    """The partitions that a collection says it has.
-
-    Dask would read several files at once where few of their columns are wanted: y would have fewer partitions than X.
-    """
-    import dask
-
-    with dask.config.set({"optimization.tune.active": False}):
-        found = list(np.ravel(values.to_delayed()))
-    if is_frame(values) and len(found) != values.npartitions:  # a version of Dask that does so all the same
-        found = list(values.to_delayed(optimize_graph=False))
-    return found

@@ -11,9 +11,10 @@ import pandas as pd
 from sklearn.base import _fit_context
 from sklearn.utils.validation import validate_data
 
+from .._table.lazy import is_collection, is_frame
 from ..estimators import AdaFairClassifier
 from ..recommended import ParityBoostClassifier
-from ._collections import empty_table, is_collection, is_frame
+from ._collections import empty_table
 from ._training import ClusterFitMixin
 
 

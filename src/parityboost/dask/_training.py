@@ -19,10 +19,11 @@ from .._engine.threads import Team
 from .._model.groups import GroupSource, sensitive_positions
 from .._table.grouping import Grouping
 from .._table.inputs import held_out_ranks, read_groups, read_target
+from .._table.lazy import is_frame
 from .._table.reading import NO_GROUPS
 from .._table.sources import column_names
 from .._table.weights import read_class_weight
-from ._collections import Partitioned, is_frame, read_collections, require_dask
+from ._collections import Partitioned, read_collections, require_dask
 
 MAX_TRIED = 1 << 16  # rows that advice is tried on, if the rows held out are too many to come here
 
