@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ._cli._dask import with_address
 from ._cli._files import check_files, check_report
 from ._cli._options import as_number, read_bands, read_format
 from ._cli._reproduce import run_reproduction, show_datasets
@@ -34,7 +35,7 @@ def _make_app() -> "typer.Typer":
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             many = {name for p in self.params if getattr(p, "multiple", False) for name in p.opts}
-            return super().parse_args(ctx, spread(args, many))
+            return super().parse_args(ctx, spread(with_address(args), many))
 
     app = typer.Typer(
         name="parityboost",
@@ -60,6 +61,14 @@ def _make_app() -> "typer.Typer":
     ]
     missing_option = Annotated[
         str | None, typer.Option(help="Name of the group of missing sensitive values.", show_default="an error")
+    ]
+
+    dask_option = Annotated[
+        str | None,
+        typer.Option(
+            help="Parquet files on a Dask cluster, at an address such as tcp://host:8786, or on this machine.",
+            show_default="one process",
+        ),
     ]
 
     def show_version(wanted: bool) -> None:
@@ -157,9 +166,10 @@ def _make_app() -> "typer.Typer":
         encoding: encoding_option = None,
         sep: sep_option = None,
         decimal: decimal_option = None,
+        dask: dask_option = None,
     ) -> None:
         """Train on a table, save the model, write a report."""
-        from ._cli import _models
+        from ._cli import _dask, _models
 
         with one_sentence():
             words = (None, "auto", "per_group")
@@ -179,6 +189,10 @@ def _make_app() -> "typer.Typer":
                 "missing_group": missing_group,
                 **{name: value for name, value in chosen.items() if value is not None},
             }
+            if dask is not None:
+                _dask.refuse(report=report, holdout=holdout, encoding=encoding, sep=sep, decimal=decimal)
+                told = _dask.train(data, target, positive, sensitive, parameters, model, dask, drop, exclude_sensitive)
+                return say(told)
             text_format = read_format(encoding, sep, decimal)
             told = _models.train(
                 data,
@@ -208,11 +222,15 @@ def _make_app() -> "typer.Typer":
         encoding: encoding_option = None,
         sep: sep_option = None,
         decimal: decimal_option = None,
+        dask: dask_option = None,
     ) -> None:
         """Predict a table of any size, piece by piece."""
-        from ._cli import _models
+        from ._cli import _dask, _models
 
         with one_sentence():
+            if dask is not None:
+                _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
+                return say(_dask.predict(model, data, out, sensitive or [], dask))
             told = _models.predict(model, data, out, sensitive or [], read_format(encoding, sep, decimal))
             say(told, err=is_standard(out))
 

@@ -144,11 +144,14 @@ class TrainingMixin(ReadingMixin):
     def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
         from . import loop
 
-        progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
+        progress = self._progress(learner) if self.verbose else None
         boosted = loop.boost(learner, settings, progress, unit)
         if progress is not None:
             progress.close(boosted.choice.theta, boosted.stopped)
         return boosted
+
+    def _progress(self, learner: Any) -> Progress:
+        return Progress(type(self).__name__, self.n_estimators)
 
     def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str] | None) -> None:
         """What remains of training."""

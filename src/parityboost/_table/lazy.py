@@ -77,7 +77,7 @@ def distinct_rows(y_true: Any, y_pred: Any, sensitive: Any, weight: Any) -> Dist
             )
     task = delayed(_count_part, pure=False)
     columns = [parts.get(name, [None] * len(parts["y_true"])) for name in given]
-    counted = compute(*(task(number, *row) for number, row in enumerate(zip(*columns, strict=True))))  # type: ignore[no-untyped-call]
+    counted = compute(*(task(number, *row) for number, row in enumerate(zip(*columns, strict=True))))
     table = pd.concat([part for part in counted if len(part)] or [counted[0]], ignore_index=True)
     keys = [name for name in table.columns if name not in SUMS]
     names = counted[0].attrs["names"]

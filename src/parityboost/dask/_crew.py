@@ -38,7 +38,7 @@ WAIT_FOR_WORKERS = 60.0  # seconds
 ANSWER_WITHIN = 10.0  # seconds, a scheduler that is there
 
 
-class ClusterError(RuntimeError):
+class ClusterError(ConnectionError):
     """Training ended because the cluster did."""
 
 

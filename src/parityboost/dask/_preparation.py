@@ -261,7 +261,7 @@ class CodedRows:
         from distributed import wait
 
         workers_of(self._passes.client)
-        wait(list(futures.values()))  # type: ignore[no-untyped-call]
+        wait(list(futures.values()))
         failed = [future for future in futures.values() if future.status != "finished"]
         if failed:
             self._passes.results(failed)

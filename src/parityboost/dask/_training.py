@@ -16,6 +16,7 @@ from .._arrays import Floats, Integers
 from .._choice.frontier import SelectionData
 from .._choice.settings import Settings
 from .._engine.threads import Team
+from .._fit.progress import Progress
 from .._model.groups import GroupSource, sensitive_positions
 from .._table.grouping import Grouping
 from .._table.inputs import held_out_ranks, read_groups, read_target
@@ -40,7 +41,7 @@ class ClusterFitMixin:
         if self.client is not None:
             return self.client
         try:
-            return default_client()  # type: ignore[no-untyped-call]
+            return default_client()
         except ValueError:
             raise ValueError(
                 f"{type(self).__name__} found no Dask client: make one before, client = distributed.Client(address), "
@@ -243,6 +244,10 @@ class ClusterFitMixin:
         session.later("forget", None)
         start = starting_factors(sample.totals, read_class_weight(self.class_weight, self.classes_))
         return self._native_learner(coded.bundles, train, selection, start)
+
+    def _progress(self: Any, learner: Any) -> Progress:
+        n_workers = len(self._find_client().nthreads())
+        return Progress(type(self).__name__, self.n_estimators, learner.train.n_given, n_workers)
 
     def _selection_data(self: Any, learner: Any) -> SelectionData:
         from .._fit.learners.stump import staged_margins
