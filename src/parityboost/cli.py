@@ -2,7 +2,6 @@
 
 # No postponed annotations here: typer reads them, and typer is imported only when the application is made.
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ._cli._dask import with_address
 from ._cli._files import check_files, check_report
-from ._cli._options import as_number, read_bands, read_format
+from ._cli._options import as_number, read_bands, read_format, spread
 from ._cli._reproduce import run_reproduction, show_datasets
 from ._cli._streams import is_standard
 from ._cli._text import printable
@@ -21,8 +20,6 @@ from ._table.grouping import Grouping
 if TYPE_CHECKING:
     import typer
 
-# How the names of models and of tables end.
-FILE = re.compile(r"\.(json|csv|tsv|txt|jsonl|ndjson|xlsx|parquet|pq)(\.(gz|xz|bz2|zip))?$", re.IGNORECASE)
 TABLE = "CSV, TSV, text, JSON lines, Parquet, Excel or a folder of these; - is standard input"
 
 
@@ -124,11 +121,22 @@ def _make_app() -> "typer.Typer":
         c: Annotated[float, typer.Option(help="1: balanced error, 0: error.", min=0, max=1)] = 1.0,
         epsilon: Annotated[float, typer.Option(help="Tolerated difference between groups.", min=0)] = 0.0,
         method: Annotated[
-            str, typer.Option(help="adafair, the paper's method, or parityboost, the recommended one.")
-        ] = "adafair",
+            str, typer.Option(help="parityboost, the recommended model, or adafair, the paper's.")
+        ] = "parityboost",
         rounds: Annotated[
-            int, typer.Option(help="Largest number of boosting rounds.", min=1, show_default="200")
-        ] = 200,
+            int | None,
+            typer.Option(help="Largest number of boosting rounds.", min=1, show_default="the method's own, 200"),
+        ] = None,
+        depth: Annotated[
+            int | None,
+            typer.Option(
+                help="1: each tree looks at one column, 2: at two.", min=1, max=2, show_default="the method's own"
+            ),
+        ] = None,
+        dial: Annotated[
+            bool,
+            typer.Option("--dial", help="Also train the plain model, for a report that moves between the two."),
+        ] = False,
         threshold: Annotated[
             str | None, typer.Option(help='A number, "auto" or "per_group".', show_default="the method's own")
         ] = None,
@@ -174,13 +182,19 @@ def _make_app() -> "typer.Typer":
         with one_sentence():
             words = (None, "auto", "per_group")
             cut = threshold if threshold in words else as_number("--threshold", str(threshold))
-            chosen = {"threshold": cut, "class_weight": class_weight, "keep": keep}
+            chosen = {
+                "n_estimators": rounds,
+                "max_depth": depth,
+                "dial": dial or None,
+                "threshold": cut,
+                "class_weight": class_weight,
+                "keep": keep,
+            }
             parameters = {
                 "method": method,
                 "notion": notion,
                 "c": c,
                 "epsilon": epsilon,
-                "n_estimators": rounds,
                 "max_violation": max_violation,
                 "random_state": seed,
                 "n_jobs": jobs,
@@ -341,27 +355,6 @@ def _make_app() -> "typer.Typer":
             run_reproduction(figure or None, names, settings, n_splits, n_jobs, out, retry_failed)
 
     return app
-
-
-def spread(args: list[str], many: set[str]) -> list[str]:
-    """``--dataset a b`` as ``--dataset a --dataset b``; commas separate as well.
-
-    A name of a file ends the list, so that ``train --sensitive sex people.csv`` has its data.
-    """
-    result: list[str] = []
-    option: str | None = None
-    fresh = False
-    for arg in args:
-        if not fresh and FILE.search(arg):
-            option = None
-        if arg.startswith("-"):
-            option, fresh = (arg if arg in many else None), True
-            result.append(arg)
-            continue
-        for value in arg.split(",") if option else [arg]:
-            result += [value] if option is None or fresh else [option, value]
-            fresh = False
-    return result
 
 
 def say(text: str, err: bool = False) -> None:

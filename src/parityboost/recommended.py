@@ -31,6 +31,7 @@ from .notions import NoNotion, StatisticalParity, get_notion
 __all__ = ["ParityBoostClassifier"]
 
 MAX_BAGS = 1000
+_PARTS = "the rows that a bag trains on", "the rows that a bag holds out"
 MIN_ROWS_TO_BLEND = 500  # of each class and group, held out
 
 
@@ -229,7 +230,9 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         rng = check_random_state(self.random_state)
         rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight)).on_host()
         self._check_number_of_groups(settings)
-        folds = self._folds(rows, X, y, settings, rng)
+        folds = self._folds(rows, X, rng)
+        given = None if validation is None else self._read_validation(validation)
+        self._check_parts(rows.cell, folds, None if given is None else given[2], settings)
         unit = rows_per_weight(sample_weight, len(X))
         n_jobs = effective_n_jobs(self.n_jobs)
         with Team(n_jobs) as team:
@@ -238,13 +241,15 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             masses = rows.masses.values_or_none
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
             table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
-        ends = self._train(folds, rows, table, settings, unit, column_names(X))
+        source = None
         if settings.threshold == "per_group":
-            self._group_source = self._source_of_groups(X, rows, sensitive_features, binner)
-        if validation is None:
+            source = self._source_of_groups(X, rows, sensitive_features, binner)
+        ends = self._train(folds, rows, table, settings, unit, column_names(X))
+        self._group_source = source
+        if given is None:
             selection = self._held_out(ends, rows)
         else:
-            X_given, positions, cell, weights = self._read_validation(validation)
+            X_given, positions, cell, weights = given
             weight = np.empty(0) if weights is None else weights
             margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
             unit = rows_per_weight((*validation, None, None)[3], len(X_given))
@@ -252,26 +257,15 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         self._choose(ends, selection, settings, unit)
         return self
 
-    def _folds(self, rows: Any, X: Any, y: Any, settings: Settings, rng: np.random.RandomState) -> list[Any]:
-        """Which rows each bag trains on, and which it holds out."""
-        from ._fit.bags import draw_folds, read_folds
-
-        if isinstance(self.n_bags, Integral):
-            folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
-        elif isinstance(self.n_bags, str):  # which has a method split as well
-            raise ValueError(
-                f"n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
-                f"{self.n_bags!r}"
-            )
-        else:
-            folds = read_folds(self.n_bags, rows, X, y)
+    def _check_parts(self, cell: Any, folds: list[Any], validation: Any, settings: Settings) -> None:
+        """Whether the rates of the notion are defined in every part of the rows; ``validation`` has cells as well."""
         n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
-        for fold in folds:
-            for part, what in zip(fold, ("trains on", "holds out"), strict=True):
-                totals = np.bincount(rows.cell[part], minlength=2 * n_groups).reshape(2, n_groups).T
-                where = f"the rows that a bag {what}"
-                check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
-        return folds
+        parts = [(cell[part], what) for fold in folds for part, what in zip(fold, _PARTS, strict=True)]
+        if validation is not None:
+            parts.append((validation, "validation data"))
+        for found, where in parts:
+            totals = np.bincount(found, minlength=2 * n_groups).reshape(2, n_groups).T
+            check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
 
     def _train(
         self, folds: list[Any], rows: Any, table: Any, settings: Settings, unit: float, columns: list[str]
@@ -313,6 +307,19 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         held = rows.at(ends[-1].rows)
         weight = held.masses.values.astype(np.float64) * held.masses.unit
         return SelectionData(held.cell, weight, len(self.groups_), blends([end.margins for end in ends]))
+
+    def _folds(self, rows: Any, X: Any, rng: np.random.RandomState) -> list[Any]:
+        """Which rows each bag trains on and which it holds out."""
+        from ._fit.bags import draw_folds, read_folds
+
+        if isinstance(self.n_bags, Integral):
+            return draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
+        if isinstance(self.n_bags, str):  # which has a method split as well
+            raise ValueError(
+                "n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
+                f"{self.n_bags!r}"
+            )
+        return read_folds(self.n_bags, rows, len(self.groups_), X)
 
     def _settings(self) -> Settings:
         settings = super()._settings()

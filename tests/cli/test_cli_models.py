@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import parityboost
-from parityboost import AdaFairClassifier, cli
+from parityboost import AdaFairClassifier, ParityBoostClassifier, cli
 from parityboost.audit import audit
 from parityboost.datasets import load_adult, read_table
 from parityboost.explain import contributions
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 def model(folder):
     """The same model, trained in Python."""
     table = read_table(folder / "train.csv", target="income", positive=">50K", sensitive="sex", drop="id")
-    model = AdaFairClassifier(n_estimators=40, random_state=0)
+    model = ParityBoostClassifier(n_estimators=40, random_state=0)
     return model.fit(table.data, table.target, sensitive_features=table.sensitive)
 
 
@@ -83,7 +83,7 @@ def test_the_recommended_model_can_be_trained(folder):
     assert type(model).__name__ == "ParityBoostClassifier"
     assert (model.threshold, model.class_weight, model.keep) == ("auto", "balanced_groups", 0.5)
     result = run("train", folder / "new.csv", *options, "--method", "best")
-    assert result.exit_code == 2 and "--method must be one of adafair, parityboost, got 'best'" in result.output
+    assert result.exit_code == 2 and "--method must be one of parityboost, adafair, got 'best'" in result.output
 
 
 @pytest.mark.parametrize("kind", ["tsv", "parquet"])
@@ -123,7 +123,7 @@ def test_missing_values_unseen_categories_booleans_and_quotes_survive(tmp_path):
     )
     table["label"] = np.where(table["number"].fillna(0) + table["flag"] + rng.normal(size=n) > 0.5, "yes", "no")
     table.to_csv(tmp_path / "t.csv", index=False)
-    options = ["--target", "label", "--positive", "no", "--sensitive", "group", "--rounds", 20]
+    options = ["--target", "label", "--positive", "no", "--sensitive", "group", "--rounds", 20, "--method", "adafair"]
     assert run("train", tmp_path / "t.csv", *options, "--model", tmp_path / "m.json").exit_code == 0
     read = read_table(tmp_path / "t.csv", target="label", positive="no", sensitive="group")
     model = AdaFairClassifier(n_estimators=20, random_state=0).fit(
@@ -569,7 +569,7 @@ def test_a_model_of_hardly_any_round_and_a_column_of_too_many_categories_are_tol
     table["y"] = (table["x"] + 0.1 * (table["g"] == "a") > 0.5).astype(int)
     table.to_csv(tmp_path / "t.csv", index=False)
     options = ["--target", "y", "--positive", "1", "--sensitive", "g", "--rounds", 30, "--model", tmp_path / "m.json"]
-    result = run("train", tmp_path / "t.csv", *options)
+    result = run("train", tmp_path / "t.csv", *options, "--method", "adafair")
     assert result.exit_code == 0, result.output
     theta = int(result.output.split("θ = ")[1].split()[0])
     assert ("hardly a model" in result.output) == (theta <= 2)

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import parityboost
-from conftest import run_python
+from conftest import DATA, needs_data, run_python
 from parityboost import AdaFairClassifier
 from parityboost._table.bundles import Bundles
 from parityboost.dask import DaskAdaFairClassifier
+from parityboost.datasets import fetch_kdd_census, load_adult
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -154,6 +155,20 @@ def test_every_option_gives_the_local_model(client, options):
     np.testing.assert_array_equal(
         local.decision_function(table[columns], **given), other.to_local().decision_function(table[columns], **given)
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["adult", pytest.param("kdd", marks=needs_data)])
+def test_the_papers_data_give_the_model_of_one_machine(client, name):
+    """Categories, missing values and repeated rows of real data; 45,175 and 299,285 rows."""
+    bunch = load_adult() if name == "adult" else fetch_kdd_census(data_home=DATA)
+    table = bunch.data.assign(label=np.asarray(bunch.target), group=np.asarray(bunch.sensitive))
+    there = in_partitions(table, [len(table) // 5, 0, len(table) // 3])
+    columns, options = list(bunch.data.columns), {"n_estimators": 20, "random_state": 0}
+    local = AdaFairClassifier(**options).fit(table[columns], table["label"], sensitive_features=table["group"])
+    other = DaskAdaFairClassifier(**options)
+    other.fit(there[columns], there["label"], sensitive_features=there["group"])
+    assert_same(local, other)
 
 
 def test_many_rows_are_binned_by_stretches_as_on_one_machine(client, monkeypatch):
@@ -405,6 +420,7 @@ def test_a_client_is_needed():
     code = """
 import dask.dataframe as dd, pandas as pd
 from parityboost.dask import DaskAdaFairClassifier
+from parityboost.datasets import fetch_kdd_census, load_adult
 frame = dd.from_pandas(pd.DataFrame({"x": [1, 2], "y": [0, 1]}), npartitions=1)
 DaskAdaFairClassifier("none").fit(frame[["x"]], frame["y"])
 """

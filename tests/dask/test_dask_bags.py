@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import KFold
 
 from parityboost import ParityBoostClassifier
 from parityboost.dask import DaskParityBoostClassifier
@@ -55,6 +56,7 @@ def assert_same(local, other, table):
         {"n_jobs": 2, "max_depth": 1},
         {"dial": True},
         {"threshold": "per_group"},
+        {"n_bags": KFold(2)},
         {"n_bags": [(np.arange(0, 300), np.arange(300, 500)), (np.arange(200, 500), np.arange(0, 150))]},
     ],
 )
@@ -84,15 +86,7 @@ def test_very_many_rows_that_are_held_out_stay_where_they_are(client, monkeypatc
     assert_same(*fit_both(table, in_partitions(table, [100, 250])), table)
 
 
-def test_signatures_and_what_is_refused(client):  # noqa: F811
-    from sklearn.model_selection import KFold
-
+def test_signatures_are_the_local_ones():
     theirs = dict(inspect.signature(DaskParityBoostClassifier).parameters)
     assert theirs.pop("client").default is None
     assert theirs == dict(inspect.signature(ParityBoostClassifier).parameters)
-    table = make_table(np.random.default_rng(3), 100, 2)
-    there = in_partitions(table, [50])
-    with pytest.raises(ValueError, match="would need all rows in one place"):
-        DaskParityBoostClassifier(n_bags=KFold(2)).fit(
-            there[FEATURES], there["label"], sensitive_features=there["group"]
-        )

@@ -74,7 +74,7 @@ def test_what_cannot_be_is_said_in_a_sentence(folder, tmp_path, client):  # noqa
     for extra, message in (
         (["--report", tmp_path / "r.html"], "--report cannot be used with --dask"),
         (["--holdout", "0.2"], "--holdout cannot be used with --dask"),
-        (["--method", "magic"], "--method must be one of adafair, parityboost"),
+        (["--method", "magic"], "--method must be one of parityboost, adafair"),
         (["--drop", "height"], "drop must be in the table, got 'height'"),
     ):
         found = run("train", folder, *OPTIONS, "--model", tmp_path / "m.json", "--dask", address, *extra)

@@ -4,13 +4,14 @@ import copy
 import json
 import pickle
 import random
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import GroupKFold, StratifiedShuffleSplit
+from sklearn.model_selection import GroupKFold, StratifiedKFold, StratifiedShuffleSplit
 
 from conftest import make_people
 from fuzz.model_files import damage_structure, written
@@ -196,7 +197,7 @@ def test_the_deviation_does_not_depend_on_the_order_of_rows():
     order = rng.permutation(1000)
     assert standard_deviation(values, mass) == standard_deviation(values[order], mass[order])
     assert standard_deviation(values, mass) == pytest.approx(np.std(np.repeat(values, mass)))
-    assert standard_deviation(np.ones(3), np.empty(0)) == 1.0
+    assert standard_deviation(np.ones(3), np.empty(0)) == 0.0
 
 
 # --- The dial ---------------------------------------------------------------------------------------------------------
@@ -280,7 +281,9 @@ def test_probabilities_on_adult_are_calibrated():
 # --- Elsewhere --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"dial": True}, {"threshold": "per_group"}, {"max_depth": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"dial": True}, {"threshold": "per_group"}, {"threshold": 0.2, "max_depth": 1}]
+)
 def test_files_copies_and_onnx_predict_the_same(tmp_path, options):
     ort = pytest.importorskip("onnxruntime")
     from parityboost import onnx_inputs
@@ -297,8 +300,9 @@ def test_files_copies_and_onnx_predict_the_same(tmp_path, options):
     pd.testing.assert_frame_equal(loaded.history_, model.history_, check_exact=True)
     assert loaded.thetas_.tolist() == model.thetas_.tolist()
     session = ort.InferenceSession(model.to_onnx().SerializeToString())
-    label, _, score = session.run(None, onnx_inputs(model, new))
+    label, _, score, calibrated = session.run(None, onnx_inputs(model, new))
     assert (score == model.decision_function(new)).all() and (label == model.predict(new)).all()
+    np.testing.assert_allclose(calibrated, model.predict_calibrated(new), rtol=0, atol=1e-12)
     if "dial" in options:
         for w in (0.0, 0.4, 2.0):
             expected = model.set_fairness(w).decision_function(new)
@@ -337,10 +341,11 @@ def test_a_useless_average_is_warned_of():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"noise": rng.normal(size=200), "more": rng.integers(0, 3, 200)})
     y, group = rng.integers(0, 2, 200), rng.choice(["a", "b"], 200)
-    with pytest.warns(FitWarning):
+    with pytest.warns(FitWarning) as caught:
         model = ParityBoostClassifier(n_bags=2, n_estimators=5, keep=0.0, max_violation=0.0, random_state=0)
         model.fit(X, y, sensitive_features=group)
     assert model.warnings_
+    assert {warning.filename for warning in caught} == {__file__}  # the line that called fit
 
 
 def test_a_report_beside_a_plain_model_and_one_row_on_the_command_line(tmp_path):
@@ -361,3 +366,102 @@ def test_a_report_beside_a_plain_model_and_one_row_on_the_command_line(tmp_path)
     result = testing.CliRunner().invoke(cli.app, [*arguments, "--top", "50"])
     assert result.exit_code == 0, result.output
     assert " × " in result.output and "score" in result.output
+
+
+# --- Found by hostile tables ------------------------------------------------------------------------------------------
+
+
+def test_validation_data_that_make_no_sense_leave_no_model():
+    X, y, group = make_people(200)
+    model = ParityBoostClassifier(**SMALL)
+    with pytest.raises(ValueError, match="group 'nobody' does not occur in the training data"):
+        model.fit(X, y, sensitive_features=group, validation=(X, y, np.full(len(X), "nobody")))
+    with pytest.raises(ValueError, match=r"validation data: .* cannot be compared between fewer than two groups"):
+        first = np.asarray(group) == np.unique(group)[0]
+        model.fit(X, y, sensitive_features=group, validation=(X[first], y[first], group[first]))
+    assert not hasattr(model, "theta_") and not hasattr(model, "_ensemble")
+
+
+def test_a_bag_without_the_rows_of_a_bin_keeps_a_column_in_order():
+    """The bins are those of all rows, so a bag may have none in the last one: no share of positives to be above."""
+    X = np.r_[np.zeros(40), np.ones(40), np.full(4, 2.0)][:, None]
+    y = np.r_[np.tile([0, 0, 0, 1], 10), np.tile([0, 1, 1, 1], 10), [0, 1, 0, 1]]  # it rises, and may only fall
+    group = np.repeat(np.tile([0, 1], 11), 4)[:84]
+    bag = np.r_[0:60], np.r_[60:84]
+    model = ParityBoostClassifier(n_bags=[bag], n_estimators=3, monotonic_cst=[-1], keep=0)
+    with pytest.raises(ValueError, match="no better than chance"):  # it came to a division by zero
+        model.fit(X, y, sensitive_features=group)
+
+
+def test_rows_that_cannot_be_held_out_are_refused_in_words():
+    X, y, group = np.arange(4.0)[:, None], [0, 1, 0, 1], ["a", "a", "b", "b"]
+    with pytest.raises(ValueError, match=r"bag 0 has no row to hold out .* class of a group that has a single"):
+        ParityBoostClassifier("none").fit(X, y, sensitive_features=group)
+    weight = np.r_[np.ones(8), np.zeros(4)]
+    with pytest.raises(ValueError, match="bag 0 has no row to hold out"):
+        ParityBoostClassifier("none", n_bags=[(np.arange(8), np.arange(8, 12))]).fit(
+            np.arange(12.0)[:, None], np.tile(y, 3), sensitive_features=np.tile(group, 3), sample_weight=weight
+        )
+
+
+def test_a_splitter_is_given_classes_that_it_knows():
+    X, y, group = make_people(200)
+    labels = np.array([bool(value) for value in y], dtype=object)  # which scikit-learn's splitters refuse
+    splitter = StratifiedKFold(2)
+    model = ParityBoostClassifier(n_bags=splitter, n_estimators=5).fit(X, labels, sensitive_features=group)
+    assert model.classes_.tolist() == [False, True]
+    with pytest.raises(ValueError, match=r"n_bags=StratifiedKFold\(n_splits=200.*: n_splits=200 cannot be greater"):
+        ParityBoostClassifier(n_bags=StratifiedKFold(200)).fit(X, labels, sensitive_features=group)
+
+
+@pytest.mark.parametrize("threshold", ["auto", "per_group"])
+def test_the_frontier_of_a_dial_is_that_of_every_blend_on_other_data_too(threshold, tmp_path):
+    model, X, y, group = fitted(dial=True, threshold=threshold)
+    own, other = model.frontier(), model.frontier(X, y, sensitive_features=group)
+    assert set(own["fairness"]) <= set(WEIGHTS) and set(other["fairness"]) <= set(WEIGHTS)
+    point = other.iloc[-1]
+    model.set_fairness(point.fairness).set_threshold(point.threshold)
+    given = {"sensitive_features": group} if threshold == "per_group" else {}
+    predicted = model.predict(X, **given)
+    rates = [np.mean(predicted[(y == 1) & (group == g)]) for g in np.unique(group)]
+    false = [np.mean(predicted[(y == 0) & (group == g)]) for g in np.unique(group)]
+    assert np.ptp(rates) + np.ptp(false) == pytest.approx(point.violation)
+    model.save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    pd.testing.assert_frame_equal(loaded.frontier(X, y, sensitive_features=group), other)
+
+
+def test_a_training_that_says_the_same_of_nearly_all_rows_does_not_outvote_the_others(tmp_path):
+    """Margins are divided by their deviation on the rows that were held out; there one row in 2⁴⁰ differs."""
+    _, y, group = make_people(300)
+    rare, weight = np.asarray(y, dtype=float), np.ones(300)
+    held = np.arange(200, 300)
+    rare[held] = 0.0
+    rare[held[0]], weight[held[0]] = 1.0, 2.0**-40
+    model = ParityBoostClassifier(n_bags=[(np.arange(200), held)], n_estimators=5, keep=0, max_depth=1)
+    model.fit(rare[:, None], y, sensitive_features=group, sample_weight=weight)
+    assert 1.0 < np.abs(model._ensemble.tables.tables).max() <= 2**10
+    model.save(tmp_path / "model.json")
+    load(tmp_path / "model.json")
+
+
+def test_codes_that_never_occur_have_no_cells_in_a_file(tmp_path):
+    """Pairs are tables of 256 codes, of which a column of three bins has four."""
+    for seed in range(6):
+        X, y, group = make_people(200, seed)
+        model = ParityBoostClassifier(n_bags=2, n_estimators=6, max_bins=3, update="confidence", random_state=0)
+        model.fit(X, y, sensitive_features=group)
+        model.save(tmp_path / "model.json")
+        np.testing.assert_array_equal(load(tmp_path / "model.json").predict(X), model.predict(X))
+
+
+def test_a_file_has_the_columns_of_every_blend(tmp_path):
+    """Where both ends of a dial cancel out, nothing depends on a column, but a blend beside it does."""
+    model, X, _, _ = fitted(dial=True, max_depth=1)
+    plain = model._dial.plain
+    model._dial = replace(model._dial, fair=plain._replace(tables=-plain.tables))
+    model._ensemble.spread[:] = 0.0
+    model.set_fairness(0.5).save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json").set_fairness(0.3)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.set_fairness(0.3).decision_function(X))
+    assert len(set(model.decision_function(X))) > 2

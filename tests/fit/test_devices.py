@@ -1,6 +1,8 @@
 """A model does not depend on the device by a single bit; what a card cannot train is refused in one sentence."""
 
+import gc
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from conftest import make_people, needs_data, run_python
 from devices import needs_card
 from parityboost import AdaFairClassifier, ParityBoostClassifier
+from parityboost._engine.cuda import card
 from parityboost._fit import ranking, samples, weights
+from parityboost._fit.learners.stump import StumpLearner
 from parityboost.datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
 from problems import TWIN_OPTIONS, frame_of, group_labels, problems
 
@@ -182,6 +186,35 @@ def test_a_table_that_does_not_fit_is_refused_with_its_size(monkeypatch):
         AdaFairClassifier(device="cuda").fit(X, y, sensitive_features=group)
 
 
+@needs_card
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", [AdaFairClassifier, ParityBoostClassifier])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_fit_that_ends_in_the_middle_leaves_no_memory_behind(monkeypatch, kind, error):
+    import cupy
+
+    X, y, group = make_people(20_000)
+    options = {"n_estimators": 5, "device": "cuda", "max_depth": 1}
+    fit, calls, free = StumpLearner.fit, [], []
+
+    def interrupted(self):
+        calls.append(1)
+        if len(calls) % 3 == 0:
+            raise error
+        return fit(self)
+
+    for _ in range(40):
+        model = kind(**options)
+        with monkeypatch.context() as patch, pytest.raises(error):
+            patch.setattr(StumpLearner, "fit", interrupted)
+            model.fit(X, y, sensitive_features=group)
+        assert not hasattr(model, "theta_")
+        gc.collect()  # an error holds on to the frames that it came through, and what is in them, until it is gone
+        free.append(cupy.cuda.runtime.memGetInfo()[0])
+    assert min(free[5:]) >= free[4], free
+    assert kind(**options).fit(X, y, sensitive_features=group).predict(X).shape == (20_000,)
+
+
 def test_without_cupy_nothing_is_trained(monkeypatch, people):
     X, y, group = people
     monkeypatch.setitem(sys.modules, "cupy", None)  # importing it now fails
@@ -206,6 +239,20 @@ def test_without_a_card_nothing_is_trained(monkeypatch, people):
     monkeypatch.setitem(sys.modules, "cupy", NoCard)
     with pytest.raises(OSError, match=r"found none \(cudaErrorNoDevice: no CUDA-capable device is detected\)"):
         AdaFairClassifier(device="cuda").fit(X, y, sensitive_features=group)
+
+
+def test_kernels_that_the_cuda_version_cannot_compile_are_an_error(monkeypatch):
+    class Module:
+        def __init__(self, code, options):
+            assert "--fmad=false" in options and "__global__" in code
+
+        def compile(self):
+            raise RuntimeError("nvrtc: error: invalid value for --gpu-architecture\nmore lines")
+
+    monkeypatch.setattr(card, "load_cupy", lambda: SimpleNamespace(RawModule=Module))
+    message = r'could not compile its kernels \(nvrtc: error: .*architecture\): pip install .*device="cpu"$'
+    with pytest.raises(OSError, match=message):
+        card.compile_module.__wrapped__("rounds.cu", 0)
 
 
 def test_a_weak_learner_of_ones_own_is_refused(people):

@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 import parityboost
-from parityboost import AdaFairClassifier, explain
+from devices import WHY_NOT
+from parityboost import AdaFairClassifier, ParityBoostClassifier, explain
 from parityboost.baselines import SMOTEBoostClassifier
 
 from .tables import chance, pick, take
 
+FAIR = (AdaFairClassifier, ParityBoostClassifier)
 AT_CHANCE = "first weak learner is no better than chance"
 
 
@@ -28,6 +30,11 @@ def asked(trial, at=slice(None)):
     }
 
 
+def averages(trial):
+    """Whether the model is an average of several trainings, which keeps no learners and has no stages."""
+    return trial.cls is ParityBoostClassifier
+
+
 def margins(trial, model, at=slice(None)):
     return model.decision_function(**asked(trial, at))
 
@@ -36,7 +43,8 @@ def assert_same(trial, one, other, exact=True, history=True):
     """Two models agree: in every bit, or but for rounding."""
     assert one.theta_ == other.theta_, f"θ is {one.theta_} and {other.theta_}"
     compare = np.testing.assert_array_equal if exact else partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-9)
-    compare(one.estimator_weights_, other.estimator_weights_)
+    if not averages(trial):
+        compare(one.estimator_weights_, other.estimator_weights_)
     compare(one.threshold_, other.threshold_)
     compare(margins(trial, one), margins(trial, other))
     if exact and history:
@@ -59,7 +67,7 @@ def no_split(trial):
     """Whether θ is chosen on given rows, not on a random part whose choice depends on the rows' order."""
     return (
         (trial.validation is not None or trial.options.get("validation_fraction", 0.33) is None)
-        and trial.cls is not SMOTEBoostClassifier
+        and trial.cls not in (SMOTEBoostClassifier, ParityBoostClassifier)
         and trial.options.get("estimator") is None
     )
 
@@ -79,8 +87,13 @@ def is_whole(trial, rng):
     assert ((probability >= 0) & (probability <= 1)).all()
     np.testing.assert_allclose(probability.sum(axis=1), 1)
     np.testing.assert_array_equal(probability[:, 1] > 0.5, margin > 0)
-    assert 1 <= model.theta_ <= model.n_estimators_ == len(model.history_) == len(model.estimators_)
-    assert (model.estimator_weights_ > 0).all() and np.isfinite(model.estimator_weights_).all()
+    assert 1 <= model.theta_ <= model.n_estimators_ == len(model.history_)
+    if averages(trial):
+        calibrated = model.predict_calibrated(asked(trial)["X"])
+        assert ((calibrated >= 0) & (calibrated <= 1)).all() and model.theta_ == model.thetas_.sum()
+    else:
+        assert model.n_estimators_ == len(model.estimators_)
+        assert (model.estimator_weights_ > 0).all() and np.isfinite(model.estimator_weights_).all()
     assert np.isfinite(model.threshold_).all()
     assert model.history_.columns.is_unique
     for name in ("alpha", "error", "Z", "train_er"):
@@ -91,7 +104,9 @@ def is_whole(trial, rng):
         assert np.isfinite(objective.iloc[model.theta_ - 1]), "θ was chosen by an objective that is not a number"
         if not trial.options.get("keep") and trial.options.get("max_violation") is None:
             assert objective.iloc[model.theta_ - 1] <= objective.min() + 1e-9
-        assert len(set(model.groups_.tolist())) == len(model.groups_) >= 2
+    if trial.cls in FAIR:
+        needed = 1 if trial.options.get("notion") == "none" else 2
+        assert len(set(model.groups_.tolist())) == len(model.groups_) >= needed
     repr(model)
 
 
@@ -109,10 +124,15 @@ def does_not_depend_on_threads(trial, rng):
     assert_same(trial, trial.refit(n_jobs=1), trial.refit(n_jobs=int(pick(rng, [2, 3, 4]))))
 
 
+def does_not_depend_on_the_device(trial, rng):
+    if WHY_NOT is None and trial.options.get("estimator") is None and trial.cls is not SMOTEBoostClassifier:
+        assert_same(trial, trial.model, trial.refit(device="cuda"))
+
+
 def does_not_depend_on_the_unit_of_weight(trial, rng):
     """Weights times a power of two: not a bit may change."""
     weights = trial.rows.weights
-    if weights is None or np.ndim(weights) == 0 or not trial.rows.plain or trial.options.get("keep"):
+    if weights is None or np.ndim(weights) == 0 or not trial.rows.plain or trial.model.get_params().get("keep"):
         return  # with `keep`, weights count instances, of which few are not believed
     weights = np.asarray(weights, dtype=np.float64)
     positive = weights[weights > 0]
@@ -219,6 +239,8 @@ def predicts_rows_alone(trial, rng):
 
 
 def stages_end_in_the_model(trial, rng):
+    if averages(trial):
+        return
     stages = list(trial.model.staged_decision_function(**asked(trial)))
     assert len(stages) == trial.model.n_estimators_
     np.testing.assert_array_equal(stages[trial.model.theta_ - 1], margins(trial, trial.model))
@@ -228,7 +250,7 @@ def survives_copies(trial, rng):
     for other in (pickle.loads(pickle.dumps(trial.model)), deepcopy(trial.model)):
         assert_same(trial, trial.model, other)
     copied = deepcopy(trial.model)
-    if trial.cls is AdaFairClassifier:
+    if trial.cls in FAIR:
         pd.testing.assert_frame_equal(trial.model.frontier(), copied.frontier())
 
 
@@ -240,7 +262,7 @@ def survives_a_file(trial, rng):
         except parityboost.ModelFileError as error:
             words = (
                 "cannot be stored",
-                "only a model of stumps",
+                "only a model of native trees",
                 "a notion of your own",
                 "as UTF-8",
                 "no other column has",
@@ -260,8 +282,8 @@ def stays_as_fitted(trial, rng):
     """Parameters that are set after fit are for the next fit."""
     model = deepcopy(trial.model)
     before = margins(trial, model)
-    frontier = trial.model.frontier() if trial.cls is AdaFairClassifier else None
-    n_learners = len(model.estimators_)
+    frontier = trial.model.frontier() if trial.cls in FAIR else None
+    n_learners = None if averages(trial) else len(model.estimators_)
     changes = {
         "notion": "statistical_parity",
         "c": 0.123,
@@ -277,7 +299,7 @@ def stays_as_fitted(trial, rng):
     }
     model.set_params(**{name: value for name, value in changes.items() if name in model.get_params(deep=False)})
     np.testing.assert_array_equal(margins(trial, model), before)
-    assert len(model.estimators_) == n_learners
+    assert averages(trial) or len(model.estimators_) == n_learners
     if frontier is not None:
         pd.testing.assert_frame_equal(model.frontier(), frontier)
 
@@ -301,14 +323,19 @@ def explains_itself(trial, rng):
 
 
 def moves_along_its_frontier(trial, rng):
-    if trial.cls is not AdaFairClassifier:
+    if trial.cls not in FAIR:
         return
     model = deepcopy(trial.model)
     frontier = trial.model.frontier()
     assert len(frontier) >= 1 and np.isfinite(frontier["ber"]).all()
     assert (np.diff(frontier["ber"]) >= 0).all() and (np.diff(frontier["violation"]) <= 0).all()
     row = frontier.iloc[int(rng.integers(len(frontier)))]
-    model.set_theta(row.theta).set_threshold(row.threshold)
+    if averages(trial):
+        if trial.options.get("dial"):
+            model.set_fairness(row.fairness)
+    else:
+        model.set_theta(row.theta)
+    model.set_threshold(row.threshold)
     assert np.isfinite(margins(trial, model)).all()
 
 
@@ -322,7 +349,7 @@ def is_the_same_in_onnx(trial, rng):
         graph = trial.model.to_onnx().SerializeToString()
         inputs = parityboost.onnx_inputs(trial.model, X)
     except (ValueError, TypeError) as error:
-        words = ("ONNX", "thresholds per group are not a step function", "column", "class", "label")
+        words = ("ONNX", "thresholds per group are not a step function", "column", "class", "label", "group")
         assert any(word in str(error) for word in words), f"refused to export: {error}"
         return
     options = onnxruntime.SessionOptions()
@@ -338,6 +365,7 @@ def is_the_same_in_onnx(trial, rng):
 CHECKS = {
     fits_again_alike: 0.1,
     does_not_depend_on_threads: 0.2,
+    does_not_depend_on_the_device: 0.3,
     does_not_depend_on_the_unit_of_weight: 0.5,
     repeats_rows_by_weight: 0.3,
     does_not_depend_on_the_order_of_rows: 0.3,

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import InvalidParameterError
 
-from parityboost import AdaFairClassifier
+from parityboost import AdaFairClassifier, ParityBoostClassifier
 from parityboost._engine import threads
 from parityboost._fit import samples
 from parityboost._model import ensemble as _ensemble
@@ -22,7 +23,7 @@ from parityboost._table import cuts
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity
 
-from .checks import CHECKS, EVERY_TIME
+from .checks import CHECKS, EVERY_TIME, FAIR
 from .engine import ACCEPTED, REFUSED
 from .tables import BAD, Culprits, Rows, chance, draw_rows, pick
 
@@ -35,6 +36,8 @@ DATA_REFUSED = re.compile(
     r"|got bytes b'|threshold=\"per_group\" is for up to \d+ groups, got \d+"
     r"|(max_depth|interaction_cst|monotonic_cst)=.+ is for the native trees"
     r"|monotonic_cst: column .+ holds categories|monotonic_cst has 1 entries, but X has \d+ columns"
+    r"|bag \d+ has no row to (train on|hold out)"
+    r"|n_bags=StratifiedKFold.*n_splits=2 cannot be greater than"
     r"|sample_weight is zero for every row|does not hold numbers, so categorical_features must have it"
 )
 
@@ -77,6 +80,8 @@ OPTIONS = {
     "max_violation": [0, 0.1, 5.0],
     "n_jobs": [1, 2, 3, -1],
     "verbose": [1],
+    "n_bags": [1, 2, 3, StratifiedKFold(2)],
+    "dial": [True],
     "n_synthetic": [1, 7],
     "k_neighbors": [1, 50],
     "keep_synthetic": [True],
@@ -110,6 +115,9 @@ BAD_OPTIONS = {
     "n_jobs": ["all", 1.5, 0],
     "verbose": ["loud", -1],
     "random_state": ["seed", -1, 1.5, 2**40],
+    "n_bags": [0, 1001, 2.5, "many", None, [], [([0], [1], [2])], [([0], [10**9])]],
+    "dial": ["yes", 2, None],
+    "device": ["gpu", "CPU", None, 0],
     "n_synthetic": [0, 1.5],
     "k_neighbors": [0, "all"],
     "keep_synthetic": ["yes"],
@@ -156,6 +164,11 @@ def draw_options(rng, cls, rows, culprits):
     known = cls._get_param_names()
     options = {name: pick(rng, OPTIONS[name]) for name in known if name in OPTIONS and chance(rng, 0.3)}
     options["n_estimators"] = int(rng.integers(1, 12))
+    if cls is ParityBoostClassifier:
+        if chance(rng, 0.5):
+            options["n_bags"] = 2  # sooner than four
+        if options.get("validation_fraction", 0.33) is None:  # each bag holds rows out
+            del options["validation_fraction"]
     options["random_state"] = pick(rng, [0, 7, np.int64(3), np.random.RandomState(1)])
     X, passes_groups = rows.X, True
     labels = np.unique(np.asarray(rows.y)).tolist() if rows.plain and not isinstance(rows.y, pd.DataFrame) else []
@@ -170,7 +183,7 @@ def draw_options(rng, cls, rows, culprits):
     if "estimator" in known and numeric and chance(rng, 0.3):
         options["estimator"] = pick(rng, [DecisionTreeClassifier(max_depth=2), LogisticRegression()])
         culprits.words += ["Input X", "Input"]  # scikit-learn's estimators have their own words and limits
-    if cls is AdaFairClassifier and chance(rng, 0.1):
+    if cls in FAIR and chance(rng, 0.1):
         column = int(rng.integers(np.shape(X)[1])) if not isinstance(X, list) else 0
         name = X.columns[column] if isinstance(X, pd.DataFrame) and chance(rng, 0.7) else column
         options["sensitive_feature"] = pick(rng, [name, [name]])
@@ -181,7 +194,7 @@ def draw_options(rng, cls, rows, culprits):
                 name if isinstance(X, pd.DataFrame) else f"x{name}": sorted(rng.normal(size=2).tolist())
             }
             culprits.words.append("bands")  # of a column that is no number
-    elif cls is not AdaFairClassifier and chance(rng, 0.3):
+    elif cls not in FAIR and chance(rng, 0.3):
         passes_groups = False
     if "missing_group" in known and not culprits.must_refuse and chance(rng, 0.1):
         options["missing_group"] = "no group is called so"
@@ -223,12 +236,14 @@ def attempt(rng):
 
 def fit_and_check(rng, sizes_changed):
     culprits, of_groups = Culprits(), Culprits()
-    cls = pick(rng, [AdaFairClassifier] * 6 + [AdaBoostClassifier, SMOTEBoostClassifier])
+    cls = pick(rng, [AdaFairClassifier] * 6 + [ParityBoostClassifier] * 3 + [AdaBoostClassifier, SMOTEBoostClassifier])
     n_rows = int(pick(rng, [rng.integers(2, 15), rng.integers(15, 80), rng.integers(80, 400)]))
     n_groups = int(pick(rng, [2, 2, 2, 3, 5, 30]))
     rows = draw_rows(rng, culprits, of_groups, n_rows, int(rng.integers(1, 6)), n_groups)
     options, passes_groups = draw_options(rng, cls, rows, culprits)
     if passes_groups:
+        if of_groups.must_refuse and isinstance(options.get("missing_group"), str):
+            del options["missing_group"]  # what is wrong may be that some are missing
         culprits.words += of_groups.words
         culprits.must_refuse |= of_groups.must_refuse
     validation = None

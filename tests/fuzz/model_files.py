@@ -162,7 +162,7 @@ def make_hostile(document, rng):
     elif kind == "columns":
         document["columns"] = [{**document["columns"][0], "name": f"c{i}"} for i in range(legitimate)]
     elif kind == "stumps":
-        for part in ("stumps", "history"):
+        for part in {"stumps", "history"} & document.keys():  # an average has no stumps
             document[part] *= legitimate // len(document[part])
     elif kind == "history":
         document["history_columns"] = [f"c{i}" for i in range(legitimate)]

@@ -390,3 +390,18 @@ def test_a_category_beyond_all_floats_is_unseen(people):
     X = X.assign(job=pd.Categorical.from_codes(codes, pd.Index([0, 1, 2, 10**400], dtype=object)))
     assert onnx_inputs(model, X)["job"][0, 0] == 3  # none of the categories, and not missing
     assert onnx_inputs(model, X)["job"][1, 0] == 1
+
+
+def test_a_category_of_numbers_that_is_taken_as_numbers():
+    X, y, group = make_people(200)
+    X = X.assign(years=pd.Categorical(X["years"].where(X["years"] > 3)))[["skill", "years"]]
+    model = fitted((X, y, group), categorical_features=None)
+    assert_same(model, X)
+
+
+def test_a_group_beyond_all_floats_is_refused_by_its_name():
+    X, y, group = make_people(200)
+    groups = np.array([0 if g == "a" else 10**400 for g in group], dtype=object)
+    model = fitted((X, y, groups), threshold="per_group")
+    with pytest.raises(ValueError, match="group 10000000000000000000… is beyond the numbers of ONNX"):
+        model.to_onnx()

@@ -267,3 +267,10 @@ def test_importances_of_an_estimator_that_has_none(people):
     model.fit(X[["years"]], y, sensitive_features=group)
     with pytest.raises(AttributeError, match="LogisticRegression has none"):
         _ = model.feature_importances_
+
+
+def test_a_dictionary_is_no_target_whether_or_not_all_rows_count():
+    X, group = np.arange(8.0)[:, None], np.tile(["a", "b"], 4)
+    for weight in (np.ones(8), np.r_[0, np.ones(7)]):
+        with pytest.raises(ValueError, match="y should be a 1d array"):
+            AdaFairClassifier().fit(X, {"y": np.tile([0, 0, 1, 1], 2)}, sensitive_features=group, sample_weight=weight)

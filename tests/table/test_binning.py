@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parityboost._table.sources as sources
+from parityboost import AdaFairClassifier
 from parityboost._engine.codes import MISSING
 from parityboost._engine.threads import Team
 from parityboost._table import cuts
@@ -398,3 +399,19 @@ def test_keys_are_in_the_order_of_the_numbers():
     assert (np.diff(keys.astype(object)) > 0).all()
     np.testing.assert_array_equal(cuts.to_floats(keys), values)
     assert cuts.to_keys(np.array([-0.0])) == cuts.to_keys(np.array([0.0]))
+
+
+def test_what_the_held_out_rows_hold_is_no_surprise():
+    """Text and numbers in one column: a row with either is predicted, also if training itself saw only one of them."""
+    X = pd.DataFrame({"mixed": pd.Series(["a", "b"] * 20 + [1, 2] * 2, dtype=object)})
+    y, group = np.tile([0, 1], 22), np.repeat(["x", "y"], 22)
+    weight = np.r_[np.ones(40), np.zeros(4)]
+    model = AdaFairClassifier(n_estimators=2, validation_fraction=None, notion="none")
+    model.fit(X, y, sensitive_features=group, sample_weight=weight)
+    assert len(model.predict(X.iloc[[-1]])) == 1
+
+
+def test_groups_named_by_position_may_be_any_text():
+    X = np.array([["\ud800", 1.0], ["b", 2.0]] * 20, dtype=object)
+    model = AdaFairClassifier(n_estimators=2, sensitive_feature=0, notion="none", validation_fraction=None)
+    assert len(model.fit(X, np.tile([0, 1, 1, 1], 10)).groups_) == 2

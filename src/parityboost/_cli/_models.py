@@ -32,8 +32,8 @@ from ._text import shortened
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
 
+METHODS = ("parityboost", "adafair")
 # The columns that `predict` adds.
-METHODS = ("adafair", "parityboost")
 ADDED = ("prediction", "probability")
 
 
@@ -54,7 +54,9 @@ def train(
     check_files({"the data": data}, {"--model": model_path, "--report": report})
     check_report(report)
     parameters = dict(parameters)
-    method = parameters.pop("method", "adafair")
+    method = parameters.pop("method", METHODS[0])
+    if method == "adafair" and parameters.get("dial"):
+        raise ValueError("--dial is for --method parityboost: the rounds of adafair are its dial")
     if method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
     jobs = parameters["n_jobs"]

@@ -34,6 +34,7 @@ from .preparation import Part
 from .samples import CodedSample, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
+LEAST_DEVIATION = 2.0**-10  # of the largest margin that there can be; usual is a tenth
 
 
 class Fold(NamedTuple):
@@ -46,12 +47,19 @@ class Fold(NamedTuple):
 def draw_folds(part: Part, n_bags: int, fraction: float, rng: np.random.RandomState) -> list[Fold]:
     """Splits that hold out a share of each class and group."""
     drawn = (stratified_split(part.cell, fraction, rng) for _ in range(n_bags))
-    return [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
+    return _checked([Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn])
 
 
-def read_folds(splits: Any, part: Part, X: Any, y: Any) -> list[Fold]:
+def read_folds(splits: Any, part: Part, n_groups: int, X: Any) -> list[Fold]:
     """Splits that the user gives, as (train, test) positions in X or as a splitter of scikit-learn's."""
-    pairs: Iterable[Any] = splits.split(X, y) if hasattr(splits, "split") else splits
+    labels = np.zeros(len(X), dtype=np.int64)  # 0 and 1, whatever the labels are: a splitter does not take them all
+    labels[part.positions] = part.cell >= n_groups
+    pairs: Iterable[Any] = splits
+    if hasattr(splits, "split"):
+        try:
+            pairs = list(splits.split(X, labels))
+        except ValueError as error:
+            raise ValueError(f"n_bags={splits!r:.80}: {error}") from None
     place = np.full(len(X), -1, dtype=np.intp)
     place[part.positions] = np.arange(len(part.positions))
     folds = []
@@ -64,6 +72,18 @@ def read_folds(splits: Any, part: Part, X: Any, y: Any) -> list[Fold]:
         folds.append(Fold(*(found[found >= 0] for found in (place[train], place[held]))))
     if not folds:
         raise ValueError("n_bags holds no splits: give at least one pair of rows to train on and rows to hold out")
+    return _checked(folds)
+
+
+def _checked(folds: list[Fold]) -> list[Fold]:
+    for b, fold in enumerate(folds):
+        for part, what in zip(fold, ("train on", "hold out"), strict=True):
+            if len(part) == 0:
+                raise ValueError(
+                    f"bag {b} has no row to {what} (rows without weight are none, and of a class of a group that has a "
+                    "single row none is held out): give more rows, or splits of your own as n_bags, or use "
+                    "AdaFairClassifier, which can choose on the rows that it trains on"
+                )
     return folds
 
 
@@ -165,6 +185,8 @@ def train_bags(
         threshold = float(boosted.choice.thresholds[theta - 1])
         margins = table.margins(effects, fold.held) - threshold
         deviation = standard_deviation(margins, part.masses.at(fold.held).values)
+        # Of hardly any: a training that says the same of nearly all rows must not outvote the others.
+        deviation = max(deviation, math.fsum(boosted.alphas[:theta]) * LEAST_DEVIATION)
         scaled = margins / deviation
         return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
 
@@ -174,13 +196,13 @@ def train_bags(
 
 
 def standard_deviation(values: Floats, mass: NDArray[Any]) -> float:
-    """Of weighted values; 1 if they are all the same. Sums are rounded once, so that no order changes a bit."""
+    """Of weighted values. Sums are rounded once, so that no order changes a bit."""
     weighted = values * mass if len(mass) else values
     total = float(mass.sum()) if len(mass) else float(len(values))
     mean = math.fsum(weighted.tolist()) / total
     squares = (values - mean) ** 2
     variance = math.fsum((squares * mass if len(mass) else squares).tolist()) / total
-    return math.sqrt(variance) or 1.0
+    return math.sqrt(variance)
 
 
 class Combined(NamedTuple):
@@ -199,7 +221,8 @@ def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     n_bags, n_rows = len(bags), len(part.cell)
     factors = [bag.factor / n_bags for bag in bags]
     parts = [bag.effects for bag in bags]
-    effects = average(parts, factors, table.count_pairs(part), part.masses.unit)
+    n_codes = [column.n_codes for column in table.bundles.binner.columns]
+    effects = average(parts, factors, n_codes, table.count_pairs(part), part.masses.unit)
     sums, times = np.zeros(n_rows), np.zeros(n_rows)
     for bag in bags:
         sums[bag.held] += bag.margins
@@ -215,6 +238,7 @@ def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
 def same_cells(ends: Sequence[Combined], part: Part, table: Any) -> list[Combined]:
     """The same means with pairs that have the same cells in all of them, so that they can be blended."""
     effects = [end.effects for end in ends]
-    given = table.count_pairs(part), part.masses.unit
+    n_codes = [column.n_codes for column in table.bundles.binner.columns]
+    given = n_codes, table.count_pairs(part), part.masses.unit
     chosen = np.eye(len(ends)).tolist()
     return [end._replace(effects=average(effects, row, *given)) for end, row in zip(ends, chosen, strict=True)]

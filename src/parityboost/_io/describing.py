@@ -43,7 +43,7 @@ def describe(model: Any) -> dict[str, Any]:
             "cannot hold: model.set_params(estimator=None).save(…) stores it"
         )
     ensemble, history, source = model._ensemble, model._history, model._group_source
-    used = {*ensemble.used_features(), *(() if source is None else source.columns)}
+    used = {*model._used_features(), *(() if source is None else source.columns)}
     return {
         "format": FORMAT,
         "version": VERSION,

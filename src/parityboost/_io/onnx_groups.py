@@ -121,7 +121,16 @@ def _code(graph: Any, part: Part, name: str, missing: str) -> str:
         table = [*of_band, other if part.missing is None else part.missing]
         return str(graph.lookup(graph.node("Add", above, gap), np.array(table)))
     known = [k for k in range(other) if k != part.missing]
-    same = graph.node("Equal", name, graph.constant(np.array([float(part.values[k]) for k in known])))
+    same = graph.node("Equal", name, graph.constant(np.array([_number(part.values[k]) for k in known])))
     weights = [(other if part.missing is None else part.missing) - other, *(k - other for k in known)]
     chosen = graph.count(graph.node("Concat", is_missing, same, axis=1), weights)
     return str(graph.node("Add", chosen, graph.constant(np.int64(other))))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(
+            f"group {value!s:.20}… is beyond the numbers of ONNX, which has no larger than 1.8e308"
+        ) from None

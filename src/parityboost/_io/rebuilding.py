@@ -198,7 +198,9 @@ def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
             fields["codes"].fail("null, unless one column holds the groups")
         found = [item.integer(1, columns[at[0]].n_bins) for item in fields["codes"].items(n_groups, n_groups)]
         codes = np.array(found, dtype=X_BINNED_DTYPE)
-    n_choices = 1 if isinstance(model._ensemble, AveragedEnsemble) else model.n_estimators_
+    n_choices = model.n_estimators_
+    if isinstance(model._ensemble, AveragedEnsemble):
+        n_choices = 1 if model._dial is None else len(model._dial.points)
     rounds = fields["rounds"].items(n_choices, n_choices)
     thresholds = np.array([_read_thresholds(item, n_groups) for item in rounds])
     return GroupSource(model.groups_, shares, at, codes, model._grouping), thresholds

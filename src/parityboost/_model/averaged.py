@@ -83,8 +83,12 @@ class AveragedEnsemble:
         return {**vars(self), "_ready": None, "_pure": None}
 
 
-def average(parts: Sequence[Effects], factors: Sequence[float], count: CountPairs, unit: float) -> Effects:
-    """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells."""
+def average(
+    parts: Sequence[Effects], factors: Sequence[float], n_codes: Sequence[int], count: CountPairs, unit: float
+) -> Effects:
+    """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells; only the
+    first ``n_codes[feature]`` codes occur.
+    """
     tables = all_on_grid(np.sum([f * part.tables for part, f in zip(parts, factors, strict=True)], axis=0))
     found: dict[tuple[int, int], list[tuple[Pair, float]]] = {}
     for part, factor in zip(parts, factors, strict=True):
@@ -92,8 +96,11 @@ def average(parts: Sequence[Effects], factors: Sequence[float], count: CountPair
             found.setdefault(pair.features, []).append((pair, factor))
     cells = []
     for features, weighted in sorted(found.items()):
-        row_of = common_cells([pair.row_of for pair, _ in weighted])
-        cells.append(PairCells(features, row_of, common_cells([pair.column_of for pair, _ in weighted])))
+        row_of, column_of = (
+            common_cells([getattr(pair, side)[: n_codes[f]] for pair, _ in weighted])
+            for side, f in zip(("row_of", "column_of"), features, strict=True)
+        )
+        cells.append(PairCells(features, row_of, column_of))
     pairs = []
     for (features, row_of, column_of), counts in zip(cells, count(cells), strict=True):
         weighted = found[features]
@@ -109,7 +116,8 @@ def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     _, first, inverse = np.unique(np.stack(cells), axis=1, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.uint8)
     rank[np.argsort(first)] = np.arange(len(first))  # in the order of their first codes: missing stays 0
-    numbers: NDArray[np.uint8] = rank[inverse.ravel()]
+    numbers = np.zeros(N_CODES, dtype=np.uint8)  # a code that never occurs is like missing
+    numbers[: cells[0].size] = rank[inverse.ravel()]
     return numbers
 
 

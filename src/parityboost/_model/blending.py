@@ -31,7 +31,8 @@ class BlendingMixin(ControlMixin):
     def _take(self, point: Point) -> None:
         self.threshold_, self._calibrator = point.threshold, point.calibrator
         if self._group_source is not None:
-            self._group_thresholds = np.asarray(point.threshold)[None]
+            points = (point,) if self._dial is None else self._dial.points
+            self._group_thresholds = np.stack([np.asarray(each.threshold) for each in points])
 
     def set_fairness(self, fairness: float) -> Self:
         """Move along the trade-off, without refitting: from the plain model (0) to the fair one (1) and beyond.
@@ -117,6 +118,17 @@ class BlendingMixin(ControlMixin):
         fairness = weights[found.pop("theta").to_numpy() - 1]
         found.insert(0, "fairness", fairness)
         return found
+
+    def _used_features(self) -> set[int]:
+        """The features that any blend depends on."""
+        ends = [] if self._dial is None else [self._dial.plain, self._dial.fair]
+        used: set[int] = self._ensemble.used_features()
+        return used.union(*(self._ensemble.with_tables(end).used_features() for end in ends))
+
+    def _stages(self, X: Any) -> Iterator[Floats]:
+        """The margins of every blend, or of the only model there is."""
+        effects = [self._ensemble.tables] if self._dial is None else map(self._dial.effects, WEIGHTS)
+        return (self._ensemble.with_tables(each).margin(X, 1) for each in effects)
 
     @property
     def history_(self) -> pd.DataFrame:

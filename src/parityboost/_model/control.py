@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -205,9 +205,12 @@ class ControlMixin:
         X, rows, cell, weight = self._read_new_rows(X, y, sensitive_features, sample_weight)
         n_groups = len(self.groups_)
         part = X if len(rows) == len(X) else take_rows(X, rows)
-        return SelectionData(
-            cell, np.empty(0) if weight is None else weight, n_groups, lambda: self._ensemble.staged_margin(part)
-        )
+        return SelectionData(cell, np.empty(0) if weight is None else weight, n_groups, lambda: self._stages(part))
+
+    def _stages(self, X: Any) -> Iterator[Floats]:
+        """The margins after each round."""
+        stages: Iterator[Floats] = self._ensemble.staged_margin(X)
+        return stages
 
     def _read_new_rows(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any

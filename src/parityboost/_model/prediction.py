@@ -126,6 +126,11 @@ class PredictionMixin:
         importances: Floats = self._ensemble.importances(self.theta_)
         return importances
 
+    def _used_features(self) -> set[int]:
+        """The features that the model depends on, after any number of rounds."""
+        used: set[int] = self._ensemble.used_features()
+        return used
+
     def _score_effects(self, pure: bool = True) -> tuple[Effects, float]:
         """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, the
         tables of pairs what two features add together, and a constant; they add up to :meth:`decision_function`. Only

@@ -108,16 +108,19 @@ class CategoricalColumn:
 
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> CategoricalColumn:
-        return cls.of(source.name, *category_masses(source, rows, weights), max_bins)
+        # Rows that are held out have been seen as well: what one of them holds is no surprise.
+        return cls.of(source.name, *category_masses(source, rows, weights), max_bins, source.is_mixed)
 
     @classmethod
-    def of(cls, name: str, values: Sequence[Any], mass: NDArray[Any], max_bins: int) -> CategoricalColumn:
-        """From the values that occur, in any order, and the weight of each."""
+    def of(
+        cls, name: str, values: Sequence[Any], mass: NDArray[Any], max_bins: int, mixed: bool = False
+    ) -> CategoricalColumn:
+        """From the values that occur, in any order, and the weight of each; ``mixed`` if others are of another kind."""
         try:
             order = sorted(range(len(values)), key=lambda i: sort_key(values[i]))
         except TypeError as error:
             raise TypeError(f"column {name!r} has categories that cannot be sorted: {error}") from None
-        mixed = len({isinstance(value, str) for value in values}) > 1
+        mixed = mixed or len({isinstance(value, str) for value in values}) > 1
         most = min(max_bins, MAX_CATEGORIES)
         if len(order) > most:
             kept = set(sorted(order, key=lambda i: -mass[i])[:most])

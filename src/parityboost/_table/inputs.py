@@ -254,7 +254,8 @@ def sensitive_columns(X: pd.DataFrame | NDArray[Any], names: Any) -> pd.DataFram
     positions = [column_position(X, name, "sensitive_feature") for name in wanted]
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, positions]
-    return pd.DataFrame({f"x{j}": to_host(X[:, j]) for j in positions})
+    dtype = object if X.dtype == object else None  # no guess at what objects are
+    return pd.DataFrame({f"x{j}": to_host(X[:, j]) for j in positions}, dtype=dtype)
 
 
 def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion: FairnessNotion, where: str) -> None:

@@ -111,6 +111,8 @@ class ReadingMixin:
         if weights is None or weights.all():
             return rows, y, sensitive_features, weights
         rows = rows[weights > 0]
+        if isinstance(y, dict):  # which groups may be
+            raise ValueError(f"y should be a 1d array, got a dictionary of {', '.join(map(repr, y)):.60}")
         check_lengths(len(X), y=y, sensitive_features=sensitive_features)
         return rows, take_rows(y, rows), take_rows(sensitive_features, rows), weights[rows]
 

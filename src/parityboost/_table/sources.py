@@ -40,6 +40,11 @@ class Source:
         """An array with an entry per row, or which rows, where the kernels for this column want it."""
         return array
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some values are text and others are not, in any row."""
+        return False
+
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         """Codes of some rows (-1 for missing) and the distinct values they stand for."""
         codes, values = pd.factorize(to_host(self.values)[to_host(rows)])
@@ -119,6 +124,11 @@ class ObjectSource(Source):
     @property
     def kind(self) -> str:  # type: ignore[override]
         return str(self.values.dtype)
+
+    @property
+    def is_mixed(self) -> bool:
+        dtype = self.values.dtype
+        return dtype == np.dtype(object) and pd.api.types.infer_dtype(self.values, skipna=True).startswith("mixed")
 
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         try:

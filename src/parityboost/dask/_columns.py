@@ -71,7 +71,8 @@ def source_of(name: str, kinds: list[tuple[str, list[Any]]]) -> Source:
         return NumberSource(name, np.empty(0))
     if names <= set(NUMERIC_KINDS) and (len(names) == 1 or names <= set(NUMBERS_TOGETHER)):
         return NumberSource(name, np.empty(0))
-    return ObjectSource(name, np.empty(0, dtype=object))
+    several = len(names) > 1 or any(kind.startswith("mixed") for kind in names)
+    return ObjectSource(name, np.array(["text", 1] if several else [], dtype=object))
 
 
 def needs_a_look(meta: Any) -> bool:
@@ -253,10 +254,12 @@ class Bins:
         What occurs in them, see :func:`look_at`.
     max_bins : int
         As in :class:`Binner`.
+    mixed : list of bool
+        Which columns hold text and numbers.
     """
 
-    def __init__(self, names: list[str], facts: list[Any], max_bins: int) -> None:
-        self._names, self._facts, self._max_bins = names, facts, max_bins
+    def __init__(self, names: list[str], facts: list[Any], max_bins: int, mixed: list[bool]) -> None:
+        self._names, self._facts, self._max_bins, self._mixed = names, facts, max_bins, mixed
         self._stretches: dict[int, Stretches] = {}
         self._divisions: dict[int, Division] = {}
         self._asking: dict[int, Iterator[Question]] = {}
@@ -311,7 +314,7 @@ class Bins:
         for j, (name, fact) in enumerate(zip(self._names, self._facts, strict=True)):
             if isinstance(fact, Categories):
                 mass = np.array(list(fact.masses.values()), dtype=np.int64)
-                columns.append(CategoricalColumn.of(name, list(fact.masses), mass, self._max_bins))
+                columns.append(CategoricalColumn.of(name, list(fact.masses), mass, self._max_bins, self._mixed[j]))
             else:
                 columns.append(NumericColumn.of(name, self._stretches[j], self._max_bins))
         return Binner(tuple(columns))

@@ -227,7 +227,8 @@ class CodedRows:
         look = _columns.Look(categorical, exponent, exact)
         numbers = range(len(self._X))
         tasks = passes.map(_columns.look_at, numbers, self._X, self._rows, self._held, look=look)
-        bins = _columns.Bins(column_names(meta), passes.fold(tasks, _columns.merge_looks, exact=exact), max_bins)
+        facts = passes.fold(tasks, _columns.merge_looks, exact=exact)
+        bins = _columns.Bins(column_names(meta), facts, max_bins, [source.is_mixed for source in sources])
         while counts := bins.wanted():
             given = {"exponent": exponent, "counts": counts}
             tasks = passes.map(_columns.count_stretches, numbers, self._X, self._rows, self._held, **given)

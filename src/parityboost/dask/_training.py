@@ -161,14 +161,16 @@ class ClusterFitMixin:
 
         settings: Settings = self._settings()
         rng = check_random_state(self.random_state)
-        if hasattr(self.n_bags, "split") and not isinstance(self.n_bags, str):
-            raise ValueError(
-                f"n_bags={self.n_bags!r:.60} would need all rows in one place: give a number, or pairs of row positions"
-            )
         with self._cluster() as passes:
             prepared = self._prepare_rows(passes, X, y, sensitive_features, sample_weight, True)
             rows = _rows_here(prepared)
-            folds = self._folds(rows, np.empty((prepared.n_rows, 0)), None, settings, rng)
+            folds = self._folds(rows, np.empty((prepared.n_rows, 0)), rng)  # splitters get to know no more of X
+            given = judged = None
+            if validation is not None:
+                given = self._with_validation(validation, lambda *given: self._prepare_rows(passes, *given, False))
+                judged = given.bring()
+            cells = None if judged is None else np.concatenate([part.cell for part in judged])
+            self._check_parts(rows.cell, folds, cells, settings)
             unit = prepared.rows_per_weight
             held: list[Any] = [False] * len(prepared.data)
             coded = CodedRows(passes, [prepared], [held])
@@ -185,14 +187,13 @@ class ClusterFitMixin:
                 masses = prepared.cell_masses(held)[0]
                 source = self._group_source_of(passes, prepared, sensitive_features, masses)
                 self._group_source = self._code_groups(passes, source, [prepared], [held], False, coded)
-            if validation is None:
+            if given is None:
                 selection = self._held_out(ends, rows)
             else:
-                given = self._with_validation(validation, lambda *given: self._prepare_rows(passes, *given, False))
-                selection, unit = self._judged(passes, given, ends), given.rows_per_weight
+                selection, unit = self._judged(passes, given, judged, ends), given.rows_per_weight
         self._choose(ends, selection, settings, unit)
 
-    def _judged(self: Any, passes: Any, given: Any, ends: list[Any]) -> SelectionData:
+    def _judged(self: Any, passes: Any, given: Any, rows: list[Any], ends: list[Any]) -> SelectionData:
         """What the bags say about validation data."""
         from ..recommended import blends
 
@@ -201,7 +202,6 @@ class ClusterFitMixin:
             ensemble = self._ensemble.with_tables(end.effects)
             parts = passes.gather(passes.map(_margins_of, given.data.X, given.rows, ensemble=ensemble))
             margins.append(np.concatenate(parts))
-        rows = given.bring()
         weights = [part.weights for part in rows if part.weights is not None]
         cell = np.concatenate([part.cell for part in rows])
         weight = np.concatenate(weights) if weights else np.empty(0)

@@ -65,13 +65,13 @@ def is_in_order(
     The share of positives must not fall from the left leaf to the right one (or not rise), and in both it has to be
     between ``limits[0]`` and ``limits[1]``: so the leaves below a split stay on the side of it where they belong. A
     leaf of less weight than ``limits[2]`` votes -1 whatever its share is; where the share has to mean +1, the vote has
-    to be +1 as well.
+    to be +1 as well. A leaf without rows has no share, so a split that leaves one is not allowed.
     """
     left_negative, left_positive = negative * negative_unit, positive * positive_unit
     right_negative = (all_negative - negative) * negative_unit
     right_positive = (all_positive - positive) * positive_unit
     if left_negative + left_positive <= 0.0 or right_negative + right_positive <= 0.0:
-        return True
+        return False
     left = left_positive / (left_negative + left_positive)
     right = right_positive / (right_negative + right_positive)
     left_votes, right_votes = left_positive - left_negative > limits[2], right_positive - right_negative > limits[2]
