@@ -158,6 +158,7 @@ def test_every_option_gives_the_local_model(client, options):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Sending large graph")  # a table that is here has to get there
 @pytest.mark.parametrize("name", ["adult", pytest.param("kdd", marks=needs_data)])
 def test_the_papers_data_give_the_model_of_one_machine(client, name):
     """Categories, missing values and repeated rows of real data; 45,175 and 299,285 rows."""

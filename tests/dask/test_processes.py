@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parityboost import AdaFairClassifier
-from parityboost.dask import ClusterError, DaskAdaFairClassifier, _crew
+from parityboost import AdaFairClassifier, ParityBoostClassifier
+from parityboost.dask import ClusterError, DaskAdaFairClassifier, DaskParityBoostClassifier, _crew
 from parityboost.dask._crew import Crew
 from parityboost.dask._preparation import Passes
 
@@ -199,6 +199,24 @@ def test_a_killed_worker_changes_no_bit_of_the_model(cluster, data, options):
     pd.testing.assert_frame_equal(local.history_, model.history_, check_exact=True)
     assert local.estimators_ == model.estimators_
     assert pid not in worker_pids(client)
+    assert_nothing_left(client)
+    processes.start_worker()
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_bags_that_train_side_by_side_survive_as_well(cluster, data):
+    processes, client = cluster
+    table, collection = data
+    options = {"n_estimators": 10, "n_bags": 3, "random_state": 0, "n_jobs": 2}
+    pid = worker_pids(client)[1]
+    with at_message(int(np.random.default_rng().integers(5, 60)), lambda: processes.kill(pid)) as done:
+        model = DaskParityBoostClassifier(**options).fit(
+            collection[FEATURES], collection["label"], sensitive_features=collection["group"]
+        )
+    assert done
+    local = ParityBoostClassifier(**options).fit(table[FEATURES], table["label"], sensitive_features=table["group"])
+    pd.testing.assert_frame_equal(local.history_, model.history_, check_exact=True)
+    assert local.threshold_ == model.threshold_
     assert_nothing_left(client)
     processes.start_worker()
     client.wait_for_workers(2, timeout=60)

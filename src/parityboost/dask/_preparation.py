@@ -22,7 +22,7 @@ from .._table.sources import Source, column_names, find_categorical, read_source
 from .._table.weights import WeightSums
 from . import _columns, _rows
 from ._collections import Delayed, Partitioned
-from ._crew import ClusterError, Crew, release, scheduler_lost, workers_of
+from ._crew import ClusterError, Crew, release, scheduler_lost
 from ._shard import CodePlan, encode_part, find_present, take_held, to_sample
 
 FAN_IN = 8  # so many answers are put together at a time
@@ -251,21 +251,12 @@ class CodedRows:
         numbers = range(len(self._X))
         futures = dict(zip(numbers, self.encode(numbers), strict=True))
         try:
-            self._wait(futures)
+            # Until all are there; what a task refuses is raised here.
+            self._passes.gather(self._passes.map(_n_held, list(futures.values()), everyone=True))
             watched(futures)
             crew.assemble(futures, dict(zip(numbers, (self.counts + 1).tolist(), strict=True)))
         finally:
             release(list(futures.values()))
-
-    def _wait(self, futures: dict[int, Any]) -> None:
-        """Until all are there; what a task refuses is raised here."""
-        from distributed import wait
-
-        workers_of(self._passes.client)
-        wait(list(futures.values()))
-        failed = [future for future in futures.values() if future.status != "finished"]
-        if failed:
-            self._passes.results(failed)
 
     def held_sample(self, futures: dict[int, Any], everyone: bool, every: int, team: Team) -> CodedSample:
         """The rows that are held out, or all, as a sample that is here; or every so many of them."""
