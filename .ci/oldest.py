@@ -12,7 +12,7 @@ project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["p
 extras = project["optional-dependencies"]
 wrong = []
 for requirement in project["dependencies"] + [r for name in extras if name not in NOT_SHIPPED for r in extras[name]]:
-    name, lowest = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement).groups()
+    name, lowest = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", requirement).groups()
     pins = [
         found[1]
         for path in sorted((ROOT / "constraints").glob("*.txt"))

@@ -26,6 +26,8 @@ EXTRAS = [
     "onnx",
     "pyarrow",
     "fairlearn",
+    "dask",
+    "distributed",
 ]
 MODULES = [info.name for info in pkgutil.walk_packages(parityboost.__path__, "parityboost.")]
 
@@ -92,6 +94,7 @@ LAYERS = [
     {"demo", "plot"},
     {"experiments"},
     {"report"},
+    {"dask"},
     {"_cli"},
     {"cli"},
     {"__main__"},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ._cli._files import check_files, check_report
 from ._cli._options import as_number, read_bands, read_format
 from ._cli._reproduce import run_reproduction, show_datasets
-from ._cli._running import one_sentence, say, spread
+from ._cli._running import list_options, one_sentence, say, show_version, stop_if
 from ._cli._streams import is_standard
 from ._table.grouping import Grouping
 
@@ -20,15 +20,8 @@ TABLE = "CSV, TSV, text, JSON lines, Parquet, Excel or a folder of these; - is s
 
 def _make_app() -> "typer.Typer":
     import typer
-    from typer.core import TyperCommand
 
-    class ListOptions(TyperCommand):
-        """Lets an option that may be repeated take several values at once: ``--dataset adult bank``."""
-
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            many = {name for p in self.params if getattr(p, "multiple", False) for name in p.opts}
-            return super().parse_args(ctx, spread(args, many))
-
+    several = list_options()
     app = typer.Typer(
         name="parityboost",
         help="Fairness-aware boosting: train, audit, explain, and reproduce the paper behind it.",
@@ -64,18 +57,13 @@ def _make_app() -> "typer.Typer":
         typer.Option(help="Exit with 1 if the gap trained for is undefined or its whole interval lies above this."),
     ]
 
-    def stop_if(too_far: list[str]) -> None:
-        """End with exit code 1 if a limit is not kept."""
-        if too_far:
-            say("\n".join(too_far), err=True)
-            raise typer.Exit(1)
-
-    def show_version(wanted: bool) -> None:
-        if wanted:
-            from . import __version__
-
-            typer.echo(f"parityboost {__version__}")
-            raise typer.Exit
+    dask_option = Annotated[
+        str | None,
+        typer.Option(
+            help="Parquet files on a Dask cluster, at an address such as tcp://host:8786, or on this machine.",
+            show_default="one process",
+        ),
+    ]
 
     @app.callback()
     def options(
@@ -103,7 +91,7 @@ def _make_app() -> "typer.Typer":
         with one_sentence():
             show_datasets(name or None, download)
 
-    @app.command(cls=ListOptions)
+    @app.command(cls=several)
     def train(
         data: Annotated[Path, typer.Argument(help=f"{TABLE}.")],
         target: Annotated[str, typer.Option(help="Column to predict; it has two values.")],
@@ -182,9 +170,10 @@ def _make_app() -> "typer.Typer":
         encoding: encoding_option = None,
         sep: sep_option = None,
         decimal: decimal_option = None,
+        dask: dask_option = None,
     ) -> None:
         """Train on a table, save the model, write a report."""
-        from ._cli import _models
+        from ._cli import _dask, _models
 
         with one_sentence():
             words = (None, "auto", "per_group")
@@ -210,6 +199,10 @@ def _make_app() -> "typer.Typer":
                 "missing_group": missing_group,
                 **{name: value for name, value in chosen.items() if value is not None},
             }
+            if dask is not None:
+                _dask.refuse(report=report, holdout=holdout, encoding=encoding, sep=sep, decimal=decimal)
+                told = _dask.train(data, target, positive, sensitive, parameters, model, dask, drop, exclude_sensitive)
+                return say(told)
             text_format = read_format(encoding, sep, decimal)
             told, too_far = _models.train(
                 data,
@@ -227,7 +220,7 @@ def _make_app() -> "typer.Typer":
             say(told, err=is_standard(model))
         stop_if(too_far)
 
-    @app.command(cls=ListOptions)
+    @app.command(cls=several)
     def predict(
         model: Annotated[Path, typer.Argument(help="A model file.")],
         data: Annotated[Path, typer.Argument(help=f"Table with the columns of the training data: {TABLE}.")],
@@ -240,15 +233,19 @@ def _make_app() -> "typer.Typer":
         encoding: encoding_option = None,
         sep: sep_option = None,
         decimal: decimal_option = None,
+        dask: dask_option = None,
     ) -> None:
         """Predict a table of any size, piece by piece."""
-        from ._cli import _models
+        from ._cli import _dask, _models
 
         with one_sentence():
+            if dask is not None:
+                _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
+                return say(_dask.predict(model, data, out, sensitive or [], dask))
             told = _models.predict(model, data, out, sensitive or [], read_format(encoding, sep, decimal))
             say(told, err=is_standard(out))
 
-    @app.command(cls=ListOptions)
+    @app.command(cls=several)
     def audit(
         data: Annotated[Path, typer.Argument(help=f"Table with labels and predictions of any model: {TABLE}.")],
         target: Annotated[str, typer.Option(help="Column of the true labels.")],
@@ -301,7 +298,7 @@ def _make_app() -> "typer.Typer":
                 say(f"Report: {report}")
         stop_if(too_far)
 
-    @app.command(cls=ListOptions)
+    @app.command(cls=several)
     def report(
         model: Annotated[Path, typer.Argument(help="A model file.")],
         data: Annotated[Path, typer.Argument(help=f"Rows that it was not trained on, with their labels: {TABLE}.")],
@@ -350,7 +347,7 @@ def _make_app() -> "typer.Typer":
         with one_sentence():
             say(_explain.explain(model, row, data, feature, top, read_format(encoding, sep, decimal)))
 
-    @app.command(cls=ListOptions)
+    @app.command(cls=several)
     def reproduce(
         figure: Annotated[
             list[int] | None, typer.Option(help="Only these figures of the paper, 1 to 13.", show_default="all")

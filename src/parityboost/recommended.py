@@ -223,7 +223,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         -------
         self
         """
-        from ._fit.bags import CodeTable, combine, same_cells, train_bags
+        from ._fit.bags import CodeTable
         from ._table.binning import Binner
 
         self._forget()
@@ -231,16 +231,10 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         settings = self._settings()
         rng = check_random_state(self.random_state)
         rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight)).on_host()
-        n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
         self._check_number_of_groups(settings)
         folds = self._folds(rows, X, rng)
-        parts = [(rows.cell[part], what) for fold in folds for part, what in zip(fold, _PARTS, strict=True)]
         given = None if validation is None else self._read_validation(validation)
-        if given is not None:
-            parts.append((given[2], "validation data"))
-        for cell, where in parts:
-            totals = np.bincount(cell, minlength=2 * n_groups).reshape(2, n_groups).T
-            check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
+        self._check_parts(rows.cell, folds, None if given is None else given[2], settings)
         unit = rows_per_weight(sample_weight, len(X))
         n_jobs = effective_n_jobs(self.n_jobs)
         with Team(n_jobs) as team:
@@ -249,14 +243,43 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             masses = rows.masses.values_or_none
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
             table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
-        start = read_class_weight(self.class_weight, self.classes_)
         source = None
         if settings.threshold == "per_group":
             source = self._source_of_groups(X, rows, sensitive_features, binner)
+        ends = self._train(folds, rows, table, settings, unit, column_names(X))
+        self._group_source = source
+        if given is None:
+            selection = self._held_out(ends, rows)
+        else:
+            X_given, positions, cell, weights = given
+            weight = np.empty(0) if weights is None else weights
+            margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
+            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
+            selection = SelectionData(cell, weight, len(self.groups_), blends(margins))
+        self._choose(ends, selection, settings, unit)
+        return self
+
+    def _check_parts(self, cell: Any, folds: list[Any], validation: Any, settings: Settings) -> None:
+        """Whether the rates of the notion are defined in every part of the rows; ``validation`` has cells as well."""
+        n_groups, labels = len(self.groups_), [shown(label) for label in self.classes_]
+        parts = [(cell[part], what) for fold in folds for part, what in zip(fold, _PARTS, strict=True)]
+        if validation is not None:
+            parts.append((validation, "validation data"))
+        for found, where in parts:
+            totals = np.bincount(found, minlength=2 * n_groups).reshape(2, n_groups).T
+            check_groups(totals.astype(float), self.groups_, labels, settings.notion, where)
+
+    def _train(
+        self, folds: list[Any], rows: Any, table: Any, settings: Settings, unit: float, columns: list[str]
+    ) -> list[Any]:
+        """Train all bags and keep their mean; with a dial the plain ones and the fair ones."""
+        from ._fit.bags import combine, same_cells, train_bags
+        from ._fit.loop import starting_factors
+
+        start = read_class_weight(self.class_weight, self.classes_)
+        n_groups, n_jobs = len(self.groups_), effective_n_jobs(self.n_jobs)
 
         def make_learner(train: Any, selection: Any) -> Any:
-            from ._fit.loop import starting_factors
-
             return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
 
         bags = train_bags(folds, rows, table, settings, n_groups, make_learner, unit, n_jobs, self.device)
@@ -274,23 +297,18 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             ends = same_cells(ends, rows, table)
         fair = ends[-1]
         self._fitted = settings
-        self._ensemble = AveragedEnsemble(binner, fair.effects, fair.spread, fair.importances)
+        self._ensemble = AveragedEnsemble(table.bundles.binner, fair.effects, fair.spread, fair.importances)
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self.theta_ = int(self.thetas_.sum())
         self.n_estimators_ = sum(len(bag.boosted.rounds) for bag in bags)
-        self._keep_history(bags, settings, column_names(X))
-        self._group_source = source
-        if given is None:
-            held = rows.at(fair.rows)
-            cell, weight = held.cell, held.masses.values.astype(np.float64) * held.masses.unit
-            margins = [end.margins for end in ends]
-        else:
-            X_given, positions, cell, weights = given
-            weight = np.empty(0) if weights is None else weights
-            margins = [self._ensemble.with_tables(end.effects).margin(X_given, 1, n_jobs)[positions] for end in ends]
-            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
-        self._choose(ends, SelectionData(cell, weight, n_groups, _stages(margins)), settings, unit)
-        return self
+        self._keep_history(bags, settings, columns)
+        return ends
+
+    def _held_out(self, ends: list[Any], rows: Any) -> SelectionData:
+        """What the bags say about rows that they held out."""
+        held = rows.at(ends[-1].rows)
+        weight = held.masses.values.astype(np.float64) * held.masses.unit
+        return SelectionData(held.cell, weight, len(self.groups_), blends([end.margins for end in ends]))
 
     def _folds(self, rows: Any, X: Any, rng: np.random.RandomState) -> list[Any]:
         """Which rows each bag trains on and which it holds out."""
@@ -321,7 +339,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         """Thresholds for the averaged margins, on a dial for every blend, and what is to be said about the choice."""
         from ._fit.advice import choose_again, warn_of
 
-        stages = [replace(selection, margins=_stages([margin])) for margin in selection.margins()]
+        stages = [replace(selection, margins=blends([margin])) for margin in selection.margins()]
         choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
         points = tuple(map(_point, stages, choices))
         self._selection = selection
@@ -358,7 +376,7 @@ def _point(stage: SelectionData, choice: Any) -> Point:
     return Point(threshold, float(choice.measures.ber[0]), float(choice.measures.violation[0]), calibrator)
 
 
-def _stages(margins: list[Floats]) -> Any:
+def blends(margins: list[Floats]) -> Any:
     """A function that goes through the blends of the margins of both ends, or through the margins of the only one."""
     if len(margins) == 1:
         return lambda: iter(margins)

@@ -118,9 +118,8 @@ def train(
         X, X_new, y, y_new, s, s_new, raw, raw_new = train_test_split(
             X, y, s, raw, test_size=share, random_state=parameters.get("random_state"), stratify=cells
         )
-    classes = _labels(*find_classes(file[target], positive))
-    # The larger label is the positive class of a model: where it is not here, train on 0 and 1.
-    in_order = isinstance(classes[0], type(classes[1])) and bool(classes[0] < classes[1])
+    classes = class_labels(*find_classes(file[target], positive))
+    in_order = are_in_order(classes)
     with in_words_of_the_command_line(None if in_order else classes):
         model.fit(X, classes[y.to_numpy()] if in_order else y, sensitive_features=raw)
     if not in_order:
@@ -209,10 +208,15 @@ def _beside(
     return lines
 
 
-def _labels(negative: Any, positive: Any) -> Any:
+def class_labels(negative: Any, positive: Any) -> Any:
     """The two classes with the type they have in the file: what predict writes is what was there."""
     plain = type(negative) is type(positive) and isinstance(negative, (bool, int, float))
     return np.array([negative, positive], dtype=None if plain else object)
+
+
+def are_in_order(classes: Any) -> bool:
+    """The larger label is the positive class of a model: where it is not here, one trains on 0 and 1."""
+    return isinstance(classes[0], type(classes[1])) and bool(classes[0] < classes[1])
 
 
 def needs_groups(model: Any) -> bool:

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
+from ._dask import with_address
+from ._options import spread
 from ._text import printable
 
-# How the names of models and of tables end.
-FILE = re.compile(r"\.(json|csv|tsv|txt|jsonl|ndjson|xlsx|parquet|pq)(\.(gz|xz|bz2|zip))?$", re.IGNORECASE)
+
+def list_options() -> Any:
+    """A kind of command whose repeated options take several values at once: ``--dataset adult bank``."""
+    from typer.core import TyperCommand
+
+    class ListOptions(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            many = {name for p in self.params if getattr(p, "multiple", False) for name in p.opts}
+            return super().parse_args(ctx, spread(with_address(args), many))
+
+    return ListOptions
 
 
-def spread(args: list[str], many: set[str]) -> list[str]:
-    """``--dataset a b`` as ``--dataset a --dataset b``; commas separate as well.
+def show_version(wanted: bool) -> None:
+    """Print the version and end, if asked to."""
+    import typer
 
-    A name of a file ends the list, so that ``train --sensitive sex people.csv`` has its data.
-    """
-    result: list[str] = []
-    option: str | None = None
-    fresh = False
-    for arg in args:
-        if not fresh and FILE.search(arg):
-            option = None
-        if arg.startswith("-"):
-            option, fresh = (arg if arg in many else None), True
-            result.append(arg)
-            continue
-        for value in arg.split(",") if option else [arg]:
-            result += [value] if option is None or fresh else [option, value]
-            fresh = False
-    return result
+    if wanted:
+        from .. import __version__
+
+        typer.echo(f"parityboost {__version__}")
+        raise typer.Exit
+
+
+def stop_if(too_far: list[str]) -> None:
+    """End with exit code 1 if a limit is not kept."""
+    import typer
+
+    if too_far:
+        say("\n".join(too_far), err=True)
+        raise typer.Exit(1)
 
 
 def say(text: str, err: bool = False) -> None:

@@ -8,14 +8,14 @@ NumPy arrays, and so is whatever is returned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .codes import BLOCK_ROWS, N_CODES
-from .kernels import histogram, rounds, thresholds
+from .kernels import histogram, lookup, rounds, thresholds
 
 Run = Callable[[Callable[[int, int], None], int, float], None]
 Array = NDArray[Any]
@@ -32,6 +32,8 @@ class Cpu:
         Calls a task with ranges of work, as :meth:`Team.run` does.
     """
 
+    is_remote = False  # whether the rows are in other processes
+
     def __init__(self, run: Run) -> None:
         self._run = run
 
@@ -46,6 +48,10 @@ class Cpu:
     def zeros(self, n: int) -> Array:
         """A placed array of floats."""
         return np.zeros(n)
+
+    def block_sums(self, n: int) -> Array:
+        """A placed array of an integer per block."""
+        return np.zeros(n, dtype=np.int64)
 
     def require(self, n_bytes: int) -> None:
         """Refuse what does not fit into the memory of the device; that of the processor is the system's affair."""
@@ -204,6 +210,14 @@ class Cpu:
         self._run(lambda first, last: histogram.sum_masses(codes, mass, n_negative, first, last, mass_of), *codes.shape)
         return mass_of
 
+    def count_pairs(self, codes: Array, mass: Array, pairs: Sequence[tuple[Any, ...]]) -> list[Array]:
+        """The mass in each cell of tables of two columns: their places, the row and column per code, the shape."""
+        return count_pairs(codes, mass, pairs)
+
+    def then(self, result: Array, function: Callable[[Array], Array]) -> Array:
+        """What a function makes of a result, whenever that is there: here it is."""
+        return function(result)
+
     def count_margins(
         self,
         margin: Array,
@@ -225,3 +239,13 @@ class Cpu:
         sums = np.empty((n_cells, per_block.shape[1]), dtype=np.int64)
         rounds.sum_per_cell(blocks, per_block, sums)
         return sums
+
+
+def count_pairs(codes: Array, mass: Array, pairs: Sequence[tuple[Any, ...]]) -> list[Array]:
+    """See :meth:`Cpu.count_pairs`."""
+    found = []
+    for first, second, row_of, column_of, shape in pairs:
+        counts = np.zeros(shape, dtype=np.int64)
+        lookup.count_cells(codes[first], codes[second], row_of, column_of, mass, counts)
+        found.append(counts)
+    return found

@@ -8,7 +8,8 @@ over the bags that held it out: what they say about a row that they were not tra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,10 +20,12 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats
 from .._choice.settings import Settings
 from .._engine.codes import MISSING, N_CODES
+from .._engine.cpu import count_pairs
 from .._engine.threads import Team
-from .._model.averaged import Bundled, average, differences, margins_of
+from .._model.averaged import average, differences, margins_of
 from .._model.grid import all_on_grid
 from .._model.pairs import Effects
+from .._model.tree_ensemble import CountPairs, place_pairs
 from .._table.binning import Binner
 from .._table.bundles import Bundles
 from .._table.inputs import stratified_split
@@ -110,16 +113,22 @@ class CodeTable:
         bundles = Bundles.of(binner, [columns], team)
         return cls(bundles, bundles.consume(columns, team))
 
-    @property
-    def bundled(self) -> Bundled:
-        return self.codes, self.bundles.bundle_of, self.bundles.code_of
+    def margins(self, effects: Effects, rows: Rows) -> Floats:
+        """What tables say about some of the rows."""
+        return margins_of(effects, (self.codes, self.bundles.bundle_of, self.bundles.code_of), rows)
 
-    @property
-    def n_codes(self) -> list[int]:
-        return [column.n_codes for column in self.bundles.binner.columns]
+    def count_pairs(self, part: Part) -> CountPairs:
+        """A function that counts the sample weight in the cells of pairs of columns."""
+        return lambda pairs: count_pairs(
+            self.codes, part.masses.values, place_pairs(pairs, self.bundles.bundle_of, self.bundles.code_of)
+        )
 
-    def sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
-        """Some of the rows as a sample."""
+    @contextmanager
+    def samples(self, part: Part, fold: Fold, n_groups: int, team: Team) -> Iterator[tuple[CodedSample, CodedSample]]:
+        """The rows of a bag as samples, to train on and held out."""
+        yield self._sample(part, fold.train, n_groups, team), self._sample(part, fold.held, n_groups, team)
+
+    def _sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
         sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
         codes = np.ascontiguousarray(self.codes[:, sample.rows])
         has_missing, has_other = np.zeros((2, len(self.bundles.bundle_of)), dtype=np.bool_)
@@ -153,7 +162,7 @@ LearnerOf = Callable[[CodedSample, CodedSample], Any]
 def train_bags(
     folds: Sequence[Fold],
     part: Part,
-    table: CodeTable,
+    table: Any,  # a CodeTable, or what has the same methods
     settings: Settings,
     n_groups: int,
     make_learner: LearnerOf,
@@ -166,16 +175,15 @@ def train_bags(
     settings = replace(settings, threshold="auto")
 
     def train(fold: Fold) -> Bag:
-        with Team(1, device) as team:
-            coded = table.sample(part, fold.train, n_groups, team)
-            learner = make_learner(coded, table.sample(part, fold.held, n_groups, team))
+        with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
+            learner = make_learner(coded, held)
             boosted = boost(learner, settings, None, unit)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-            del coded, learner  # and with them whatever is on a device
+            del coded, held, learner  # and with them whatever is on a device
         theta = boosted.choice.theta
         effects = ensemble.effects(theta)
         threshold = float(boosted.choice.thresholds[theta - 1])
-        margins = margins_of(effects, table.bundled, fold.held) - threshold
+        margins = table.margins(effects, fold.held) - threshold
         deviation = standard_deviation(margins, part.masses.at(fold.held).values)
         # Of hardly any: a training that says the same of nearly all rows must not outvote the others.
         deviation = max(deviation, math.fsum(boosted.alphas[:theta]) * LEAST_DEVIATION)
@@ -208,12 +216,13 @@ class Combined(NamedTuple):
     margins: Floats  # of these rows, by the bags that did
 
 
-def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
+def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     """The bags' mean, and what it says about rows that were held out."""
     n_bags, n_rows = len(bags), len(part.cell)
     factors = [bag.factor / n_bags for bag in bags]
     parts = [bag.effects for bag in bags]
-    effects = average(parts, factors, table.n_codes, table.bundled, part.masses.values, part.masses.unit)
+    n_codes = [column.n_codes for column in table.bundles.binner.columns]
+    effects = average(parts, factors, n_codes, table.count_pairs(part), part.masses.unit)
     sums, times = np.zeros(n_rows), np.zeros(n_rows)
     for bag in bags:
         sums[bag.held] += bag.margins
@@ -226,9 +235,10 @@ def combine(bags: Sequence[Bag], part: Part, table: CodeTable) -> Combined:
     return Combined(effects, differences(parts, factors), importances, offset, rows, margins)
 
 
-def same_cells(ends: Sequence[Combined], part: Part, table: CodeTable) -> list[Combined]:
+def same_cells(ends: Sequence[Combined], part: Part, table: Any) -> list[Combined]:
     """The same means with pairs that have the same cells in all of them, so that they can be blended."""
     effects = [end.effects for end in ends]
-    given = table.n_codes, table.bundled, part.masses.values, part.masses.unit
+    n_codes = [column.n_codes for column in table.bundles.binner.columns]
+    given = n_codes, table.count_pairs(part), part.masses.unit
     chosen = np.eye(len(ends)).tolist()
     return [end._replace(effects=average(effects, row, *given)) for end, row in zip(ends, chosen, strict=True)]

@@ -56,11 +56,14 @@ def hold_out(X: Any, rows: Part, fraction: float | None, rng: np.random.RandomSt
     train_at, selection_at = stratified_split(rows.cell, fraction, rng)
     if len(selection_at):
         return Split(X, rows.at(train_at), X, rows.at(selection_at))
-    warn_caller(
-        f"no row can be held out of {len(rows.cell)}, one or less of each class and group: θ is chosen on the training "
-        "data"
-    )
+    warn_of_none_held_out(len(rows.cell))
     return Split(X, rows, X, None)
+
+
+def warn_of_none_held_out(n_rows: int) -> None:
+    warn_caller(
+        f"no row can be held out of {n_rows}, one or less of each class and group: θ is chosen on the training data"
+    )
 
 
 class CodedTables(NamedTuple):

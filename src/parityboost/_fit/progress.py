@@ -12,8 +12,9 @@ import numpy as np
 class Progress:
     """A progress bar on standard error: redrawn in place on a terminal, a line at every tenth of the way elsewhere."""
 
-    def __init__(self, name: str, n_rounds: int) -> None:
+    def __init__(self, name: str, n_rounds: int, n_rows: int = 0, n_workers: int = 0) -> None:
         self._name, self._n_rounds, self._started = name, n_rounds, time.perf_counter()
+        self._n_rows, self._n_workers = n_rows, n_workers  # of a cluster
         self._in_place = sys.stderr.isatty()
         self._best = np.inf
         self._drawn = 0.0
@@ -33,6 +34,9 @@ class Progress:
             f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {objective:.4f}  "
             f"best {self._best:.4f} at {theta}  {now - self._started:.1f} s"
         )
+        if self._n_workers:
+            speed = self._n_rows * j / max(now - self._started, 1e-9)
+            line += f"  {speed:,.0f} rows per second  {self._n_workers} workers"
         print(
             f"\r{line}\x1b[K" if self._in_place else line,
             end="" if self._in_place else "\n",

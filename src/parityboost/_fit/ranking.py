@@ -10,7 +10,8 @@ from .._engine.kernels import thresholds
 from .._model.grid import ALPHA_GRID
 from .samples import Leaves, Sample
 
-# Of up to so many rows every margin is told apart. Of more, margins are counted in so many buckets.
+# Of up to so many rows every margin is told apart. Of more, margins are counted in so many buckets. Rows are counted
+# before equal ones are merged: whether that was tried may depend on their order, and a model shall not.
 MAX_RANKED = 1 << 20
 N_BUCKETS = 1 << 16
 
@@ -27,14 +28,15 @@ class Ranking:
         n_rows, n_cells = len(sample), 2 * sample.n_groups
         self._sample, self._backend = sample, sample.team.backend
         self._cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
-        self._is_exact = n_rows <= MAX_RANKED
-        if self._is_exact:
+        self._is_exact = sample.n_given <= MAX_RANKED
+        self._is_here = self._is_exact and not self._backend.is_remote
+        if self._is_here:
             self._rows, self._margins = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows)
             self._runs = np.empty(2 * n_rows + 2, dtype=np.int32), np.empty(2 * n_rows + 2)
 
     def move(self, leaves: Leaves, steps: Floats) -> None:
         """Add a step per leaf; the sample's own margins are moved by others."""
-        if not self._is_exact:
+        if not self._is_here:
             return
         if len(steps) > 2:  # the leaves vote -1 or +1, so there are two steps
             is_up = (steps > 0.0).astype(np.uint8)
@@ -47,6 +49,10 @@ class Ranking:
         sample, mass = self._sample, self._sample.masses
         if not self._is_exact:
             return self._between_buckets()
+        if not self._is_here:
+            margins, cell, masses = self._backend.list_margins(sample.margin, sample.placed_mass, sample.placed_blocks)
+            order = np.argsort(margins)
+            return between(margins[order], margins[order], order, cell, masses, mass.unit, sample.totals)
         return between(self._margins, self._margins, self._rows, self._cell, mass.values, mass.unit, sample.totals)
 
     def _between_buckets(self) -> Candidates:

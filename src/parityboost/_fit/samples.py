@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -49,22 +50,47 @@ def to_masses(weights: Floats | None) -> Masses:
     """
     if weights is None:
         return Masses(np.empty(0, dtype=np.int64), 1.0)
-    most = min(MASS_PER_ROW * len(weights), MAX_MASS)
-    if (weights == np.rint(weights)).all() and weights.sum() <= MAX_MASS:
-        return Masses(weights.astype(np.int64), 1.0)
-    exponent = most.bit_length() + 1 - int(np.frexp(weights.sum())[1])  # of 1 / unit; one too many, or two
+    exponent = find_exponent(len(weights), float(weights.sum()), lambda e: measure_masses(weights, e))
+    return Masses(whole_masses(weights, exponent), 2.0**-exponent)
+
+
+class MassSums(NamedTuple):
+    """What can be said of weights in units of a power of two, and added up over parts of the rows."""
+
+    total: int
+    exact: bool  # none was rounded
+    common: int  # all of them, bit by bit
+
+    def __add__(self, other: MassSums) -> MassSums:  # type: ignore[override]
+        return MassSums(self.total + other.total, self.exact and other.exact, self.common | other.common)
+
+
+def measure_masses(weights: Floats, exponent: int) -> MassSums:
+    """Weights in units of ``2**-exponent``."""
+    values = whole_masses(weights, exponent)
+    exact = bool((values == np.ldexp(weights, exponent)).all())
+    return MassSums(int(values.sum()), exact, int(np.bitwise_or.reduce(values)))
+
+
+def whole_masses(weights: Floats, exponent: int) -> Integers:
+    """Weights in units of ``2**-exponent``; what weighs little still weighs."""
+    return np.maximum(np.rint(np.ldexp(weights, exponent)), weights > 0.0).astype(np.int64)
+
+
+def find_exponent(n_rows: int, total: float, measure: Callable[[int], MassSums]) -> int:
+    """The unit ``2**-exponent`` for so many weights of so much in all, of which ``measure`` tells the sums."""
+    if total <= MAX_MASS and measure(0).exact:
+        return 0
+    most = min(MASS_PER_ROW * n_rows, MAX_MASS)
+    exponent = most.bit_length() + 1 - int(np.frexp(total)[1])  # one too many, or two
     while True:
-        scaled = np.ldexp(weights, exponent)
-        values = np.maximum(np.rint(scaled), weights > 0.0).astype(np.int64)  # what weighs little still weighs
-        if int(values.sum()) <= most:
+        sums = measure(exponent)
+        if sums.total <= most:
             break
         exponent -= 1
-    if exponent > 0 and (values == scaled).all():
-        common = int(np.bitwise_or.reduce(values))
-        spare = min((common & -common).bit_length() - 1, exponent)
-        values >>= spare
-        exponent -= spare
-    return Masses(values, 2.0**-exponent)
+    if exponent > 0 and sums.exact:
+        exponent -= min((sums.common & -sums.common).bit_length() - 1, exponent)
+    return exponent
 
 
 class Leaves(NamedTuple):
@@ -96,6 +122,7 @@ class Sample:
 
     def __init__(self, cell: NDArray[Any], n_groups: int, masses: Masses, rows: NDArray[Any], team: Team) -> None:
         order = np.argsort(cell, kind="stable")
+        self.n_given = len(rows)  # before equal ones are merged
         self.rows = team.backend.place(rows)[order] if on_card(cell) else rows[order]
         self.n_groups = n_groups
         self.masses = masses.at(to_host(order)) if len(masses.values) else masses
@@ -121,8 +148,12 @@ class Sample:
             self.cell_mass = np.array([self.masses.values[first:stop].sum() for first, stop in cells], dtype=np.int64)
         else:
             self.cell_mass = self.sizes.astype(np.int64)
-        totals = self.cell_mass.astype(np.float64) * self.masses.unit
-        self.totals = totals.reshape(2, n_groups).T  # [group, class]
+        self.totals = self._totals()
+
+    def _totals(self) -> Floats:
+        """Weight per [group, class]."""
+        totals: Floats = self.cell_mass.astype(np.float64) * self.masses.unit
+        return totals.reshape(2, self.n_groups).T
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -169,8 +200,13 @@ class Sample:
 
     def _counts(self, kind: int) -> Floats:
         counts = np.empty((self.n_groups, 2, 2))
-        rounds.fill_counts(*self._positives, kind, self.cell_mass, self.masses.unit, counts)
+        rounds.fill_counts(*self._positive_counts(), kind, self.cell_mass, self.masses.unit, counts)
         return counts
+
+    def _positive_counts(self) -> tuple[Any, Any]:
+        """What the backend counted, once it has."""
+        found: tuple[Any, Any] = self._positives
+        return found
 
 
 class CodedSample(NamedTuple):
@@ -231,6 +267,7 @@ def merge_equal_rows(coded: CodedSample) -> CodedSample:
     rows = first[kept]
     masses = Masses(mass[kept].astype(np.int64), sample.masses.unit)
     merged = Sample(sample.cell[rows], sample.n_groups, masses, sample.rows[rows], sample.team)
+    merged.n_given = sample.n_given
     return coded._replace(sample=merged, codes=np.ascontiguousarray(codes[:, rows]))
 
 

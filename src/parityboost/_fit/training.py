@@ -63,10 +63,21 @@ class TrainingMixin(ReadingMixin):
         return Part(positions, cell, to_masses(weights))
 
     def _check_samples(self, train: Sample, selection: Sample, notion: FairnessNotion) -> None:
+        self._check_totals(train.totals, None if selection is train else selection.totals, notion)
+
+    def _check_totals(self, train: Floats, selection: Floats | None, notion: FairnessNotion) -> None:
+        """Whether the rates of the notion are defined; of other rows to choose θ on as well."""
         labels = [shown(label) for label in self.classes_]
-        check_groups(train.totals, self.groups_, labels, notion, "training data")
-        if selection is not train:
-            check_groups(selection.totals, self.groups_, labels, notion, "validation data")
+        check_groups(train, self.groups_, labels, notion, "training data")
+        if selection is not None:
+            check_groups(selection, self.groups_, labels, notion, "validation data")
+
+    def _check_costs_from(self, settings: Settings, has_validation: bool) -> None:
+        if settings.costs_from == "validation" and not has_validation:
+            raise ValueError(
+                'costs_from="validation" needs a validation set: pass validation=… to fit, or set '
+                f"validation_fraction to a share between 0 and 1, got {self.validation_fraction!r}"
+            )
 
     def _find_group_source(self, X: Any, rows: Part, split: Split, sensitive_features: Any) -> GroupSource:
         """Where prediction will find the group of a row."""
@@ -133,11 +144,14 @@ class TrainingMixin(ReadingMixin):
     def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
         from . import loop
 
-        progress = Progress(type(self).__name__, self.n_estimators) if self.verbose else None
+        progress = self._progress(learner) if self.verbose else None
         boosted = loop.boost(learner, settings, progress, unit)
         if progress is not None:
             progress.close(boosted.choice.theta, boosted.stopped)
         return boosted
+
+    def _progress(self, learner: Any) -> Progress:
+        return Progress(type(self).__name__, self.n_estimators)
 
     def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str] | None) -> None:
         """What remains of training."""
@@ -151,10 +165,7 @@ class TrainingMixin(ReadingMixin):
         if self._group_source is not None:
             self._group_thresholds = thresholds
         if settings.choose_theta:
-            selection, n_cells = learner.selection, 2 * len(self.groups_)
-            cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), selection.sizes)
-            margins = learner.selection_margins(self._ensemble)
-            self._selection = SelectionData(cell, selection.sample_weight, len(self.groups_), margins)
+            self._selection = self._selection_data(learner)
         self.n_estimators_ = len(boosted.rounds)
         self._history = history(
             boosted,
@@ -164,6 +175,13 @@ class TrainingMixin(ReadingMixin):
             columns,
             learner.selection is not learner.train,
         )
+
+    def _selection_data(self, learner: Any) -> SelectionData:
+        """The rows that θ was chosen on."""
+        selection, n_cells = learner.selection, 2 * len(self.groups_)
+        cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), selection.sizes)
+        margins = learner.selection_margins(self._ensemble)
+        return SelectionData(cell, selection.sample_weight, len(self.groups_), margins)
 
     def _speak(self, boosted: Boosted, settings: Settings, unit: float, columns: list[str] | None) -> None:
         """Warn of a model that may be of no use, and keep the words."""

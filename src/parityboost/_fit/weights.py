@@ -76,6 +76,8 @@ class RowWeights:
         Who does the work.
     n_joined : int, optional
         How many of the blocks are there from the start; the others :meth:`join`.
+    known : tuple of int and ndarray of int64, optional
+        The number of rows and the sample weight of each cell; told by blocks and masses, if these are here to tell.
 
     Attributes
     ----------
@@ -90,7 +92,13 @@ class RowWeights:
     """
 
     def __init__(
-        self, blocks: Integers, mass: Integers, start: Floats, team: Team, n_joined: int | None = None
+        self,
+        blocks: Any,
+        mass: Integers,
+        start: Floats,
+        team: Team,
+        n_joined: int | None = None,
+        known: tuple[int, Integers] | None = None,
     ) -> None:
         self._all_blocks = blocks
         self._n_joined = len(blocks) if n_joined is None else n_joined
@@ -98,18 +106,24 @@ class RowWeights:
         self._n_groups = len(start) // 2
         self._backend = backend = team.backend
         self._all_placed, self._placed_mass = backend.place(blocks), backend.place(mass)
-        self._cell_mass = np.zeros(len(start), dtype=np.int64)
-        for cell, first, last in self.blocks.tolist():
-            self._cell_mass[cell] += int(mass[first:last].sum()) if len(mass) else last - first
-        self.values = backend.zeros(int(blocks[:, 2].max()))
+        n_to_join = 0
+        if known is not None:
+            n_rows, cell_mass = known
+        else:
+            cell_mass = np.zeros(len(start), dtype=np.int64)
+            for cell, first, last in self.blocks.tolist():
+                cell_mass[cell] += int(mass[first:last].sum()) if len(mass) else last - first
+            n_rows = int(blocks[:, 2].max())
+            n_to_join = int((blocks[self._n_joined :, 2] - blocks[self._n_joined :, 1]).sum())
+        self._cell_mass = cell_mass
+        self.values = backend.zeros(n_rows)
         backend.fill_weights(self.placed_blocks, start, self.values)
-        n_to_join = int((blocks[self._n_joined :, 2] - blocks[self._n_joined :, 1]).sum())
         self._class_mass = [int(part.sum()) + n_to_join for part in self._cell_mass.reshape(2, -1)]
         assert max(self._class_mass) <= 2 * MAX_MASS, "the sample weights are not those of to_masses"
         self._targets = [min(max(TARGET, mass.bit_length() + FACTOR_BITS), MAX_TARGET) for mass in self._class_mass]
         self._scale = np.ones(2)
         self._powers = np.ones(2)  # 2^-k
-        self._block_sums = backend.place(np.zeros(len(blocks), dtype=np.int64))
+        self._block_sums = backend.block_sums(len(blocks))
         self._class_sums = np.zeros(2, dtype=np.int64)
         self._changes = Changes(backend.lists(len(self.values), len(blocks)))
         for y in (0, 1):
@@ -121,7 +135,7 @@ class RowWeights:
         self._add_up()
 
     @property
-    def blocks(self) -> Integers:
+    def blocks(self) -> Any:
         """The blocks that are there by now."""
         return self._all_blocks[: self._n_joined]
 

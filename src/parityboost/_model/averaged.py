@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers
+from .._arrays import Codes, Floats
 from .._engine.codes import N_CODES
 from .._table.binning import Binner
 from .grid import all_on_grid
 from .pairs import Effects, Pair, purify
-from .tree_ensemble import Tables, predict_margins
+from .tree_ensemble import CountPairs, PairCells, Tables, predict_margins
 
 Bundled = tuple[Codes, NDArray[Any], NDArray[Any]]  # joint codes, the row of each feature in them, its code
 
@@ -84,12 +84,7 @@ class AveragedEnsemble:
 
 
 def average(
-    parts: Sequence[Effects],
-    factors: Sequence[float],
-    n_codes: Sequence[int],
-    bundled: Bundled,
-    mass: Integers,
-    unit: float,
+    parts: Sequence[Effects], factors: Sequence[float], n_codes: Sequence[int], count: CountPairs, unit: float
 ) -> Effects:
     """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells; only the
     first ``n_codes[feature]`` codes occur.
@@ -99,15 +94,19 @@ def average(
     for part, factor in zip(parts, factors, strict=True):
         for pair in part.pairs:
             found.setdefault(pair.features, []).append((pair, factor))
-    pairs = []
+    cells = []
     for features, weighted in sorted(found.items()):
         row_of, column_of = (
             common_cells([getattr(pair, side)[: n_codes[f]] for pair, _ in weighted])
             for side, f in zip(("row_of", "column_of"), features, strict=True)
         )
+        cells.append(PairCells(features, row_of, column_of))
+    pairs = []
+    for (features, row_of, column_of), counts in zip(cells, count(cells), strict=True):
+        weighted = found[features]
         rows, columns = (np.unique(cell_of, return_index=True)[1] for cell_of in (row_of, column_of))
         each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
-        weight = count_pair(features, row_of, column_of, bundled, mass).astype(np.float64) * unit
+        weight = counts.astype(np.float64) * unit
         pairs.append(Pair(features, row_of, column_of, all_on_grid(np.sum(each, axis=0)), weight))
     return Effects(tables, pairs)
 
@@ -120,30 +119,6 @@ def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     numbers = np.zeros(N_CODES, dtype=np.uint8)  # a code that never occurs is like missing
     numbers[: cells[0].size] = rank[inverse.ravel()]
     return numbers
-
-
-def count_pair(
-    features: tuple[int, int],
-    row_of: NDArray[np.uint8],
-    column_of: NDArray[np.uint8],
-    bundled: Bundled,
-    mass: Integers,
-) -> Integers:
-    """The mass of the rows in each cell of a pair."""
-    from .._engine.kernels.lookup import count_cells  # numba is needed only now
-
-    codes, place_of, code_of = bundled
-    first, second = features
-    counts = np.zeros((int(row_of.max()) + 1, int(column_of.max()) + 1), dtype=np.int64)
-    count_cells(
-        codes[place_of[first]],
-        codes[place_of[second]],
-        row_of[code_of[first]],
-        column_of[code_of[second]],
-        mass,
-        counts,
-    )
-    return counts
 
 
 def margins_of(effects: Effects, bundled: Bundled, rows: NDArray[Any]) -> Floats:

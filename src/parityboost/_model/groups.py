@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, to_host
+from .._arrays import Codes, Floats, Integers, to_host
 from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
 from .._table.binning import Binner
 from .._table.frames import to_pandas
@@ -48,11 +48,19 @@ class GroupSource:
 
     def with_codes(self, binner: Binner, X: Any, rows: NDArray[Any], group: Group) -> GroupSource:
         """With the code of each group, if its one column has a code for each; ``group`` belongs to ``rows``."""
+        return self.with_pairs(binner, self.code_pairs(binner, X, rows, group))
+
+    def code_pairs(self, binner: Binner, X: Any, rows: NDArray[Any], group: Group) -> Integers:
+        """Which codes of its one column and which groups occur together, as ``code * n_groups + group``."""
         if len(self.columns) != 1 or self.grouping.bands:  # the column's own bins are no bands
+            return np.empty(0, dtype=np.int64)
+        return np.unique(self._encode(binner, X, rows).astype(np.int64) * len(self.groups) + group)
+
+    def with_pairs(self, binner: Binner, pairs: Integers) -> GroupSource:
+        """See :meth:`with_codes`."""
+        if len(pairs) == 0:
             return self
         n_groups = len(self.groups)
-        code_of_row = self._encode(binner, X, rows)
-        pairs = np.unique(code_of_row.astype(np.int64) * n_groups + group)
         code, of_group = pairs // n_groups, pairs % n_groups
         in_bins = (code != MISSING) & (code <= binner.columns[self.columns[0]].n_bins)
         if len(pairs) > n_groups or len(np.unique(code)) < n_groups or not in_bins.all():

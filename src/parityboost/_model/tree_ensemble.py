@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,31 @@ from .trees import Tree
 
 # Rows are predicted in blocks whose codes take up about so many bytes, but not in blocks of less than MIN_BLOCK_ROWS.
 BLOCK_BYTES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1 << 20, 1 << 10, 1 << 16
+
+
+class PairCells(NamedTuple):
+    """The rows and columns of the table of two features, per code."""
+
+    features: tuple[int, int]
+    row_of: NDArray[np.uint8]
+    column_of: NDArray[np.uint8]
+
+
+CountPairs = Callable[[list[PairCells]], list[Integers]]  # the mass of the rows in each cell of each pair
+
+
+def place_pairs(pairs: list[PairCells], place_of: NDArray[Any], code_of: NDArray[Any]) -> list[tuple[Any, ...]]:
+    """The same for joint codes, as backends want them: column f is in place ``place_of[f]``, see ``staged_codes``."""
+    return [
+        (
+            int(place_of[first]),
+            int(place_of[second]),
+            row_of[code_of[first]],
+            column_of[code_of[second]],
+            (int(row_of.max()) + 1, int(column_of.max()) + 1),
+        )
+        for (first, second), row_of, column_of in pairs
+    ]
 
 
 class TreeEnsemble:
@@ -55,25 +80,11 @@ class TreeEnsemble:
         """The rows and columns of each pair's table if all trees are used, per code."""
         return pair_cells(self._uses(len(self.trees)))
 
-    def count_cells(
-        self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any], mass: Integers, unit: float
-    ) -> None:
-        """Take the sample weights in each pair's cells from training rows as joint codes; see ``staged_codes``."""
-        from .._engine.kernels.lookup import count_cells  # numba is needed only now
-
-        for (first, second), (rows, columns) in self.cells().items():
-            counts = np.zeros((int(rows.max()) + 1, int(columns.max()) + 1), dtype=np.int64)
-            count_cells(
-                codes[row_of[first]],
-                codes[row_of[second]],
-                rows[code_of[first]],
-                columns[code_of[second]],
-                mass,
-                counts,
-            )
-            self.support[first, second] = Pair(
-                (first, second), rows, columns, np.empty((0, 0)), counts.astype(np.float64) * unit
-            )
+    def count_cells(self, count: CountPairs, unit: float) -> None:
+        """Take the sample weights in each pair's cells from training rows."""
+        pairs = [PairCells(features, *cells) for features, cells in self.cells().items()]
+        for cells, counts in zip(pairs, count(pairs), strict=True):
+            self.support[cells.features] = Pair(*cells, np.empty((0, 0)), counts.astype(np.float64) * unit)
 
     def effects(self, theta: int) -> Effects:
         """The first θ trees as tables, as their votes add up; not to be written to."""

@@ -10,6 +10,7 @@ A *source* gives access to a column as the user handed it over; a *column* is wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,10 +52,16 @@ class NumericColumn:
             stretches = Stretches(distinct, distinct, np.ones(n_distinct))
         else:
             stretches = find_stretches(values, source.place(weights))
+        return cls.of(source.name, stretches, max_bins)
+
+    @classmethod
+    def of(cls, name: str, stretches: Stretches, max_bins: int) -> NumericColumn:
+        """From what is known about the values; there may be none."""
+        n_distinct = len(stretches.mass)
         if n_distinct and np.isinf([stretches.lowest[0], stretches.highest[-1]]).any():
-            raise_infinite(source.name)
+            raise_infinite(name)
         edges = stretches.edges(max_bins)
-        return cls(source.name, edges, len(edges) + 1 if n_distinct else 0)
+        return cls(name, edges, len(edges) + 1 if n_distinct else 0)
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from."""
@@ -101,24 +108,28 @@ class CategoricalColumn:
 
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> CategoricalColumn:
-        codes, values = source.factorized(rows)
-        mass = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-        try:
-            order = sorted(np.flatnonzero(mass).tolist(), key=lambda i: sort_key(values[i]))
-        except TypeError as error:
-            raise TypeError(f"column {source.name!r} has categories that cannot be sorted: {error}") from None
         # Rows that are held out have been seen as well: what one of them holds is no surprise.
-        mixed = len({isinstance(values[i], str) for i in order}) > 1 or source.is_mixed
+        return cls.of(source.name, *category_masses(source, rows, weights), max_bins, source.is_mixed)
+
+    @classmethod
+    def of(
+        cls, name: str, values: Sequence[Any], mass: NDArray[Any], max_bins: int, mixed: bool = False
+    ) -> CategoricalColumn:
+        """From the values that occur, in any order, and the weight of each; ``mixed`` if others are of another kind."""
+        try:
+            order = sorted(range(len(values)), key=lambda i: sort_key(values[i]))
+        except TypeError as error:
+            raise TypeError(f"column {name!r} has categories that cannot be sorted: {error}") from None
+        mixed = mixed or len({isinstance(value, str) for value in values}) > 1
         most = min(max_bins, MAX_CATEGORIES)
         if len(order) > most:
-            mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
             kept = set(sorted(order, key=lambda i: -mass[i])[:most])
             warn_caller(
-                f"column {source.name!r} has {len(order)} categories, more than {most} (max_bins={max_bins}): the "
+                f"column {name!r} has {len(order)} categories, more than {most} (max_bins={max_bins}): the "
                 f"{len(order) - most} rarest are taken together as 'other'; drop it if it is an identifier or a date"
             )
             order = [i for i in order if i in kept]
-        return cls(source.name, tuple(plain(values[i]) for i in order), mixed)
+        return cls(name, tuple(plain(values[i]) for i in order), mixed)
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from; nothing but missing values is of any kind."""
@@ -203,6 +214,14 @@ class Binner:
 def n_rows_of(rows: Rows, sources: list[Source]) -> int:
     """How many rows a selection has."""
     return len(range(*rows.indices(len(sources[0])))) if isinstance(rows, slice) else len(rows)
+
+
+def category_masses(source: Source, rows: Rows, weights: NDArray[Any] | None) -> tuple[list[Any], NDArray[Any]]:
+    """The values that occur in some rows, and the weight of each; ``weights`` belong to these rows."""
+    codes, values = source.factorized(rows)
+    occurs = np.flatnonzero(np.bincount(codes + 1, minlength=len(values) + 1)[1:])
+    mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
+    return [values[i] for i in occurs.tolist()], mass[occurs]
 
 
 def _kinds_of(source: Source) -> set[bool]:

@@ -9,6 +9,7 @@ that is heavy on its own is found, whatever is next to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def find_stretches(values: Floats, weights: Integers | None) -> Stretches:
     if not present.all():
         values, weights = values[present], None if weights is None else weights[present]
     if len(values) <= EXACT_ROWS:
-        return _sorted_values(to_host(values), to_host(weights))
+        return sorted_values(to_host(values), to_host(weights))
     weights = np.empty(0, dtype=np.int64) if weights is None else weights
     return _counted_values(values, weights) or _counted_stretches(values, weights)
 
@@ -65,7 +66,7 @@ def _counted_values(values: Floats, weights: Integers) -> Stretches | None:
     return Stretches(distinct[order], distinct[order], masses[order].astype(np.float64))
 
 
-def _sorted_values(values: Floats, weights: Integers | None) -> Stretches:
+def sorted_values(values: Floats, weights: Integers | None) -> Stretches:
     if weights is None:
         values = np.sort(values)
         last = np.flatnonzero(np.append(values[1:] > values[:-1], True))
@@ -83,34 +84,76 @@ def _counted_stretches(values: Floats, weights: Integers) -> Stretches:
     2^shift keys long, so the key of a value tells its stretch without a search.
     """
     kernels = kernels_for(values)
-    start, end = to_keys(np.array([float(values.min()), float(values.max())]))
-    length = int(end) - int(start)
-    shift = max(length.bit_length() - N_STRETCHES.bit_length() + 1, 0)
-    tree = Tree.of(np.arange((length >> shift) + 1, dtype=np.uint64) << np.uint64(shift), shift)
-    kernels.count_keys(values, weights, start, shift, tree.parts_of, tree.part_shift, 0, tree.mass)
-    # What is much heavier than a bin can only be a value of its own: it shall not spoil the measure for the others.
-    large = LARGE_SHARE * np.minimum(tree.mass, tree.mass.sum() / 64).sum()
-    chosen = np.flatnonzero((tree.mass > large) & (tree.shifts > 0))
-    while len(chosen):
-        first_new = len(tree.mass)
-        tree = tree.divide(chosen, large)
-        kernels.count_keys(values, weights, start, shift, tree.parts_of, tree.part_shift, first_new, tree.mass)
-        wanted = (np.arange(len(tree.mass)) >= first_new) & (tree.mass > large) & (tree.shifts > 0)
-        if wanted.any():
-            kernels.look_into(
-                values, start, shift, tree.parts_of, tree.part_shift, first_new, wanted, tree.one_value, tree.is_mixed
-            )
-        chosen = np.flatnonzero(wanted & tree.is_mixed)
-    kept = np.flatnonzero((tree.parts_of < 0) & (tree.mass > 0))
-    kept = kept[np.argsort(tree.starts[kept])]
-    lowest, lengths = start + tree.starts[kept], np.uint64(1) << tree.shifts[kept].astype(np.uint64)
-    highest = np.minimum(lowest + (lengths - np.uint64(1)), end)
-    known = ~np.isnan(tree.one_value[kept]) & ~tree.is_mixed[kept]
-    return Stretches(
-        np.where(known, tree.one_value[kept], to_floats(lowest)),
-        np.where(known, tree.one_value[kept], to_floats(highest)),
-        tree.mass[kept].astype(np.float64),
-    )
+    division = Division(float(values.min()), float(values.max()))
+    for question in division.questions():
+        if question.wanted is None:
+            kernels.count_keys(values, weights, *question.where, question.tree.mass)
+        else:
+            kernels.look_into(values, *question.where, question.wanted, question.tree.one_value, question.tree.is_mixed)
+    return division.stretches()
+
+
+class Division:
+    """How the number line between two values is divided: it asks, and whoever has the values counts.
+
+    The answers to a question are sums over the values, or tell whether all are one: they can be put together from
+    answers about parts of the values.
+    """
+
+    def __init__(self, lowest: float, highest: float) -> None:
+        self._start, self._end = to_keys(np.array([lowest, highest]))
+        length = int(self._end) - int(self._start)
+        self._shift = max(length.bit_length() - N_STRETCHES.bit_length() + 1, 0)
+        starts = np.arange((length >> self._shift) + 1, dtype=np.uint64) << np.uint64(self._shift)
+        self._tree = Tree.of(starts, self._shift)
+
+    def questions(self) -> Iterator[Question]:
+        """One after another; each has to be answered, in its tree, before the next is asked for."""
+        yield self._ask(0)
+        mass = self._tree.mass
+        # What is much heavier than a bin can only be a value of its own: it shall not spoil the measure for the others.
+        large = LARGE_SHARE * np.minimum(mass, mass.sum() / 64).sum()
+        chosen = np.flatnonzero((mass > large) & (self._tree.shifts > 0))
+        while len(chosen):
+            first_new = len(self._tree.mass)
+            self._tree = tree = self._tree.divide(chosen, large)
+            yield self._ask(first_new)
+            wanted = (np.arange(len(tree.mass)) >= first_new) & (tree.mass > large) & (tree.shifts > 0)
+            if wanted.any():
+                yield self._ask(first_new, wanted)
+            chosen = np.flatnonzero(wanted & tree.is_mixed)
+
+    def _ask(self, first_new: int, wanted: NDArray[np.bool_] | None = None) -> Question:
+        return Question(self._start, self._shift, self._tree, first_new, wanted)
+
+    def stretches(self) -> Stretches:
+        """What came of it."""
+        tree, start = self._tree, self._start
+        kept = np.flatnonzero((tree.parts_of < 0) & (tree.mass > 0))
+        kept = kept[np.argsort(tree.starts[kept])]
+        lowest, lengths = start + tree.starts[kept], np.uint64(1) << tree.shifts[kept].astype(np.uint64)
+        highest = np.minimum(lowest + (lengths - np.uint64(1)), self._end)
+        known = ~np.isnan(tree.one_value[kept]) & ~tree.is_mixed[kept]
+        return Stretches(
+            np.where(known, tree.one_value[kept], to_floats(lowest)),
+            np.where(known, tree.one_value[kept], to_floats(highest)),
+            tree.mass[kept].astype(np.float64),
+        )
+
+
+class Question(NamedTuple):
+    """How much weight falls on the new stretches of a tree; or which one value occurs in those that are ``wanted``."""
+
+    start: int
+    shift: int
+    tree: Tree
+    first_new: int
+    wanted: NDArray[np.bool_] | None
+
+    @property
+    def where(self) -> tuple[int, int, Integers, Integers, int]:
+        """What tells the stretch of a value."""
+        return self.start, self.shift, self.tree.parts_of, self.tree.part_shift, self.first_new
 
 
 class Tree(NamedTuple):

@@ -79,10 +79,8 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     except ValueError as error:
         raise ValueError(f"y: {str(error).splitlines()[0]}") from None  # the other lines are all of y
     check_length("y", len(values), n_rows)
-    values = _plain_booleans(values)
-    missing = pd.isna(values)
-    if missing.any():
-        raise ValueError(f"Input y contains NaN: {int(missing.sum())} of {n_rows} labels are missing")
+    values, missing = label_values(values)
+    refuse_missing_labels(int(missing.sum()), n_rows)
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     found = _distinct_labels(values)
@@ -101,6 +99,25 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     if len(found) < 2:
         raise ValueError(f"Classifier can't train when only one class is present: all labels are {found.tolist()[0]!r}")
     return (values == found[1]).astype(np.int8), found
+
+
+def label_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Labels as they are compared, and which of them are missing."""
+    values = _plain_booleans(values)
+    return values, pd.isna(values)
+
+
+def refuse_missing_labels(n_missing: int, n_rows: int) -> None:
+    if n_missing:
+        raise ValueError(f"Input y contains NaN: {n_missing} of {n_rows} labels are missing")
+
+
+def refuse_missing_groups(name: Any, n_missing: int, n_rows: int) -> None:
+    if n_missing:
+        raise ValueError(
+            f"sensitive attribute {name!r} is missing in {n_missing} of {n_rows} rows: missing_group "
+            "(--missing-group) names a group for them"
+        )
 
 
 def _plain_booleans(values: NDArray[Any]) -> NDArray[Any]:
@@ -145,12 +162,7 @@ def read_groups(
     names: list[Any] = []
     for position, name in enumerate(frame.columns):
         column = frame.iloc[:, position]
-        missing = int(column.isna().sum())
-        if missing:
-            raise ValueError(
-                f"sensitive attribute {name!r} is missing in {missing} of {n_rows} rows: missing_group "
-                "(--missing-group) names a group for them"
-            )
+        refuse_missing_groups(name, int(column.isna().sum()), n_rows)
         own_codes, values = _sorted_codes(column)
         if position == 0:
             codes, names = own_codes, values
@@ -303,11 +315,18 @@ def stratified_split(
     start = 0
     for size in np.bincount(cell).tolist():
         rows, start = order[start : start + size], start + size
-        if size > 1:
-            n_held_out = min(max(round(fraction * size), 1), size - 1)
-            held_out[random_state.permutation(rows)[:n_held_out]] = True
+        held_out[rows[held_out_ranks(size, fraction, random_state)]] = True
     del order
     return np.flatnonzero(~held_out).astype(np.int32), np.flatnonzero(held_out).astype(np.int32)
+
+
+def held_out_ranks(size: int, fraction: float, random_state: np.random.RandomState) -> NDArray[np.int32]:
+    """Which of the rows of a cell are held out, in the order in which they were drawn."""
+    if size < 2:
+        return np.empty(0, dtype=np.int32)
+    n_held_out = min(max(round(fraction * size), 1), size - 1)
+    ranks: NDArray[np.int32] = random_state.permutation(np.arange(size, dtype=np.int32))[:n_held_out]
+    return ranks
 
 
 def warn_of_order(X: Any, sensitive_features: Any) -> None:

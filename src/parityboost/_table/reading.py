@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,10 @@ from .inputs import (
 )
 from .placed import few_values
 from .weights import read_fit_weights
+
+Found = TypeVar("Found")
+
+NO_GROUPS = np.array(["all"], dtype=object)  # where nothing depends on them
 
 
 class ReadingMixin:
@@ -68,6 +73,10 @@ class ReadingMixin:
 
     def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
         """X, and the rows of it that count with the cell and weight of each, of the tuple that `fit` is given."""
+        return self._with_validation(validation, self._read_new_rows)
+
+    def _with_validation(self, validation: Any, read: Callable[..., Found]) -> Found:
+        """What a function makes of X, y, groups and weights of the tuple; its errors say that they are about this."""
         if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
@@ -79,7 +88,7 @@ class ReadingMixin:
         if sensitive is None and self._sensitive_feature is None and self._needs_groups:
             raise ValueError(f"{given} lacks the groups: pass validation=(X, y, sensitive_features)")
         try:
-            return self._read_new_rows(X, y, sensitive, sample_weight)
+            return read(X, y, sensitive, sample_weight)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"{given}: {error}") from error
@@ -113,22 +122,13 @@ class ReadingMixin:
         self, X: Any, rows: NDArray[np.int32], sensitive_features: Any, groups: NDArray[Any] | None = None
     ) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """The group of each row, and the groups; ``sensitive_features`` belongs to these rows."""
-        if sensitive_features is not None and self._sensitive_feature is not None:
-            raise ValueError(
-                "the sensitive attribute is given twice: as sensitive_features and with sensitive_feature="
-                f"{self._sensitive_feature!r} in the constructor; use one of them"
-            )
+        self._check_sensitive(sensitive_features)
         if sensitive_features is None and self._sensitive_feature is not None:
             sensitive_features = sensitive_columns(X, self._sensitive_feature)
             if len(rows) < len(X):
                 sensitive_features = take_rows(sensitive_features, rows)
         if sensitive_features is None:
-            if not self._needs_groups:
-                return np.zeros(len(rows), dtype=np.intp), np.array(["all"], dtype=object)
-            raise ValueError(
-                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
-                "column of X with the parameter sensitive_feature"
-            )
+            return np.zeros(len(rows), dtype=np.intp), NO_GROUPS.copy()
         few = few_values(sensitive_features)
         if few is not None:
             check_lengths(len(rows), sensitive_features=sensitive_features)
@@ -137,6 +137,23 @@ class ReadingMixin:
         codes, found = read_groups(frame, len(rows) if few is None else len(given), groups)
         if few is not None:
             codes = few.spread(codes)
-        if len(found) < 2 and self._needs_groups:
-            raise ValueError(f"only one group in the sensitive attribute, {group_name(found[0])!r}: two are needed")
+        self._check_found(found)
         return codes, found
+
+    def _check_sensitive(self, sensitive_features: Any) -> None:
+        """Whether the groups are given, once, if they are needed."""
+        if sensitive_features is not None and self._sensitive_feature is not None:
+            raise ValueError(
+                "the sensitive attribute is given twice: as sensitive_features and with sensitive_feature="
+                f"{self._sensitive_feature!r} in the constructor; use one of them"
+            )
+        if sensitive_features is None and self._sensitive_feature is None and self._needs_groups:
+            raise ValueError(
+                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
+                "column of X with the parameter sensitive_feature"
+            )
+
+    def _check_found(self, groups: NDArray[Any]) -> None:
+        """Whether the groups are enough."""
+        if len(groups) < 2 and self._needs_groups:
+            raise ValueError(f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,24 +35,85 @@ def rows_per_weight(sample_weight: Any, n_rows: int) -> float:
     Integers are numbers of repeated rows. Other weights, such as those of a survey, are taken to mean one row each on
     average.
     """
-    weights = read_weights(sample_weight, n_rows, summed=False)
-    if weights is None:
-        equal = 1.0 if sample_weight is None else float(np.ravel(np.asarray(to_host(sample_weight)))[0])
-        return equal if 1 <= equal < MOST_REPEATS and equal.is_integer() else 1.0
-    scaled = _scaled("sample_weight", weights)
-    if (weights == np.floor(weights)).all() and weights.max() < MOST_REPEATS:
-        return float(weights.max() / scaled.max())
-    return float((scaled > 0).sum() / math.fsum(scaled))  # the same in any order
+    if sample_weight is None:
+        return 1.0
+    return WeightSums.of(plain_weights(sample_weight, n_rows)).rows_per_weight
+
+
+class WeightSums(NamedTuple):
+    """What is to be known about sample weights, and can be put together from parts of the rows."""
+
+    n_positive: int
+    lowest: float
+    highest: float
+    lightest: float  # that is not zero
+    whole: bool  # all are integers
+    parts: tuple[float, ...]  # that add up to exactly the sum of all, scaled as ``exponent`` says
+
+    @classmethod
+    def of(cls, weights: Floats) -> WeightSums:
+        positive = weights[weights > 0]
+        low, high, light = weights.min(initial=np.inf), weights.max(initial=0.0), positive.min(initial=np.inf)
+        whole = bool((weights == np.floor(weights)).all())
+        found = cls(len(positive), float(low), float(high), float(light), whole, ())
+        return found._replace(parts=exact_parts(np.ldexp(positive, found.exponent)))
+
+    def __add__(self, other: WeightSums) -> WeightSums:  # type: ignore[override]
+        both = WeightSums(
+            self.n_positive + other.n_positive,
+            min(self.lowest, other.lowest),
+            max(self.highest, other.highest),
+            min(self.lightest, other.lightest),
+            self.whole and other.whole,
+            (),
+        )
+        parts = [math.ldexp(part, both.exponent - sums.exponent) for sums in (self, other) for part in sums.parts]
+        return both._replace(parts=tuple(parts))
+
+    @property
+    def exponent(self) -> int:
+        """By which power of two the weights are multiplied, so that the largest is between 1 and 2."""
+        return 1 - int(np.frexp(self.highest)[1])
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights so scaled, rounded once: the same in any order."""
+        return math.fsum(self.parts)
+
+    @property
+    def rows_per_weight(self) -> float:
+        """See :func:`rows_per_weight`."""
+        if self.lowest == self.highest:
+            equal = self.highest
+            return equal if 1 <= equal < MOST_REPEATS and equal.is_integer() else 1.0
+        if self.whole and self.highest < MOST_REPEATS:
+            return math.ldexp(1.0, -self.exponent)
+        return float(self.n_positive / self.total)
+
+    def check(self, name: str) -> None:
+        """Refuse what weighs too little to count."""
+        if math.ldexp(self.lightest, self.exponent) < SMALLEST_WEIGHT:
+            raise ValueError(
+                f"{name} ranges from {self.lightest} to {self.highest}, more than a factor of "
+                f"{1 / SMALLEST_WEIGHT:.0e}: the lightest would not count at all"
+            )
+
+
+def exact_parts(values: Floats) -> tuple[float, ...]:
+    """A few numbers that add up to exactly the sum of all, each what is left by those before, rounded."""
+    rest: list[float] = values.tolist()
+    parts: list[float] = []
+    while (part := math.fsum(rest)) != 0.0:
+        parts.append(part)
+        rest.append(-part)
+    return tuple(parts)
 
 
 def _scaled(name: str, weights: Floats) -> Floats:
-    scaled: Floats = np.ldexp(weights, 1 - int(np.frexp(weights.max())[1]))
-    light = (weights > 0) & (scaled < SMALLEST_WEIGHT)
-    if light.any():
-        raise ValueError(
-            f"{name} ranges from {weights[light].min()} to {weights.max()}, more than a factor of "
-            f"{1 / SMALLEST_WEIGHT:.0e}: the lightest would not count at all"
-        )
+    positive = weights[weights > 0]
+    sums = WeightSums(0, 0.0, float(positive.max()), float(positive.min()), False, ())
+    sums.check(name)
+    scaled: Floats = np.ldexp(weights, sums.exponent)
     return scaled
 
 
@@ -60,6 +121,18 @@ def read_weights(sample_weight: Any, n_rows: int, summed: bool = True) -> Floats
     """Sample weights as floats, None for equal ones; ``summed`` if they are going to be added up as they are."""
     if sample_weight is None:
         return None
+    weights = plain_weights(sample_weight, n_rows)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row")
+    if summed:
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weights.sum()):
+                raise ValueError(f"sample_weight is too large to be summed, up to {weights.max()}: divide all weights")
+    return None if (weights == weights[0]).all() else weights
+
+
+def plain_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Sample weights as floats; those of some rows may all be zero."""
     try:
         given = np.asarray(to_host(sample_weight))
         if given.dtype.kind in "cmM":  # dates would count nanoseconds, complex numbers lose a part
@@ -77,13 +150,7 @@ def read_weights(sample_weight: Any, n_rows: int, summed: bool = True) -> Floats
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight must not be negative, got {weights[first]} in row {first}")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row")
-    if summed:
-        with np.errstate(over="ignore"):
-            if not np.isfinite(weights.sum()):
-                raise ValueError(f"sample_weight is too large to be summed, up to {weights.max()}: divide all weights")
-    return None if (weights == weights[0]).all() else weights
+    return weights
 
 
 def _no_weight(sample_weight: Any) -> Exception:

@@ -19,6 +19,7 @@ from .._arrays import Floats
 from .._io.json_values import to_plain
 from .._table.frames import to_pandas
 from .._table.inputs import sensitive_frame
+from .._table.lazy import Distinct, distinct_rows, is_collection
 from .._table.sources import short
 from .._table.values import same_number
 from .._table.weights import read_fit_weights
@@ -171,7 +172,8 @@ def audit(
     sensitive_features : array-like, Series, dict or DataFrame
         One column or several; each is audited by itself.
     scores : array-like of shape (n_samples,), optional
-        Predicted probabilities of the positive class, for calibration and AUC.
+        Predicted probabilities of the positive class, for calibration and AUC. These need all rows in one place; all
+        else can be Dask collections, which are counted where they are.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights. They weigh every rate. The intervals are those of an unweighted sample of the effective size:
         Kish's (Σw)² / Σw², corrected where weights depend on the outcome. Weight 2 is no second person.
@@ -223,6 +225,15 @@ def audit(
     for name, number, least in (("n_bootstrap", n_bootstrap, 100), ("min_group_size", min_group_size, 0)):
         if not isinstance(number, (int, np.integer)) or number < least:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {number!r}")
+    counted: Distinct | None = None
+    if is_collection(y_true) or is_collection(y_pred):
+        if scores is not None:
+            raise ValueError(
+                "scores need all rows in one place, for AUC and calibration: leave them out of an audit of Dask "
+                "collections, or .compute() them all"
+            )
+        counted = distinct_rows(y_true, y_pred, sensitive_features, sample_weight)
+        y_true, y_pred, sensitive_features, sample_weight = counted.y_true, counted.y_pred, counted.sensitive, None
     y, p, positive = _read_labels(y_true, y_pred, positive_label)
     frame = sensitive_frame(sensitive_features)
     for name, values in (("sensitive_features", frame), ("scores", scores), ("sample_weight", sample_weight)):
@@ -234,7 +245,7 @@ def audit(
         kept = weights > 0
         y, p, frame, weights, s = y[kept], p[kept], frame[kept], weights[kept], None if s is None else s[kept]
 
-    data = Data(y, p, weights, s)
+    data = Data(y, p, weights, s) if counted is None else _counted(counted, y, p)
     attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
     if len(attributes) < frame.shape[1]:
         raise ValueError(f"sensitive columns must have different names, got {[str(name) for name in frame.columns]}")
@@ -257,15 +268,23 @@ def audit(
             tables[name].append(table)
     joined = {name: pd.concat(parts, ignore_index=True) if parts else None for name, parts in tables.items()}
     settings = {
-        "n": len(y),
+        "n": len(y) if data.rows is None else int(data.rows.sum()),
         "positive_label": positive.item() if isinstance(positive, np.generic) else positive,
         "confidence": float(confidence),
-        "weighted": weights is not None,
+        "weighted": data.weights is not None,
         "n_bootstrap": int(n_bootstrap),
         "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "min_group_size": int(min_group_size),
     }
     return Audit(overall=overall_table(data, confidence), settings=settings, **joined)  # type: ignore[arg-type]
+
+
+def _counted(found: Distinct, y: NDArray[np.bool_], p: NDArray[np.bool_]) -> Data:
+    """The distinct rows of collections, each with what it stands for."""
+    if not found.weighted:
+        return Data(y, p, None, None, found.rows)
+    scale = 2.0 ** -np.frexp(found.weight.max())[1]  # only their ratios matter
+    return Data(y, p, found.weight * scale, None, found.rows, found.squares * scale**2)
 
 
 def _check_number_of_groups(attribute: str, names: list[str], crossed: bool) -> None:

@@ -91,6 +91,8 @@ class Data(NamedTuple):
     p: NDArray[np.bool_]
     weights: Floats | None
     scores: Floats | None
+    rows: Floats | None = None  # how many rows each stands for, if not one
+    squares: Floats | None = None  # the sum of their weights' squares
 
 
 class Groups(NamedTuple):
@@ -127,10 +129,11 @@ def count(data: Data, sensitive: Any) -> Groups:
     def counted(weights: Floats | None) -> Floats:
         return group_counts(data.y, data.p, sensitive_features=code, sample_weight=weights, pos_label=True)[0]
 
-    rows = counted(None)
+    rows = counted(data.rows)
     if data.weights is None:
         return Groups(group_names(names), code, rows, rows, rows)
-    return Groups(group_names(names), code, rows, counted(data.weights), counted(data.weights**2))
+    squares = data.weights**2 if data.squares is None else data.squares
+    return Groups(group_names(names), code, rows, counted(data.weights), counted(squares))
 
 
 def group_table(groups: Groups, confidence: float, min_group_size: int) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from .._stats import rates as _rates
 from .._table.frames import to_pandas
 from .._table.grouping import Grouping
 from .._table.inputs import group_names, read_groups, sensitive_frame
+from .._table.lazy import distinct_rows, is_collection
 from .._table.weights import read_weights
 
 
@@ -83,6 +84,9 @@ def group_counts(
     >>> counts[groups == "b", 1, 0]  # b's false negatives
     array([1.])
     """
+    if is_collection(y_true) or is_collection(y_pred):
+        found = distinct_rows(y_true, y_pred, sensitive_features, sample_weight)
+        y_true, y_pred, sensitive_features, sample_weight = found.y_true, found.y_pred, found.sensitive, found.weight
     y_true, y_pred = (column_or_1d(to_pandas(labels)) for labels in (y_true, y_pred))
     for name, values in (("y_true", y_true), ("y_pred", y_pred)):
         if len(values) != len(y_true):

@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from .._arrays import Floats
 from .._stats import rates as _rates
 from .._table.frames import to_pandas
+from .._table.lazy import is_collection
 from ..notions import (
     DisparateMistreatment,
     EqualOpportunity,
@@ -271,7 +272,7 @@ def fairness_objective(
 
 
 def _ungrouped(y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any) -> Floats:
-    everyone = np.zeros(len(y_true), dtype=np.intp)
+    everyone = None if is_collection(y_true) else np.zeros(len(y_true), dtype=np.intp)
     counts, _ = group_counts(
         y_true, y_pred, sensitive_features=everyone, sample_weight=sample_weight, pos_label=pos_label
     )

@@ -8,13 +8,14 @@ the device by a single bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import BLOCK_ROWS, N_CODES
+from ..cpu import count_pairs
 from ..kernels.rounds import N_KINDS
 from .card import Card, compile_module
 
@@ -34,6 +35,8 @@ PARTS_TOGETHER = 8  # the parts of a histogram are added up by so many threads
 class Cuda:
     """CuPy arrays and the kernels of ``rounds.cu``."""
 
+    is_remote = False
+
     def __init__(self) -> None:
         self._card = Card()
         self._module = compile_module("rounds.cu", self._card.device)
@@ -48,6 +51,9 @@ class Cuda:
 
     def zeros(self, n: int) -> Any:
         return self._card.zeros(n, np.float64)
+
+    def block_sums(self, n: int) -> Any:
+        return self._card.zeros(n, np.int64)
 
     def require(self, n_bytes: int) -> None:
         self._card.require(n_bytes)
@@ -233,6 +239,12 @@ class Cuda:
         rows, gains, n_rows = lists = self.lists(codes.shape[1], len(blocks))
         self._over_blocks("list_masses", len(blocks), (*weighted(mass), blocks, rows, gains, n_rows))
         return self._read(self.histograms(codes, lists, blocks, n_groups)).transpose(1, 0, 2).copy()
+
+    def count_pairs(self, codes: Any, mass: Array, pairs: Sequence[tuple[Any, ...]]) -> list[Array]:
+        return count_pairs(self.to_host(codes), mass, pairs)  # once per training: not worth a kernel
+
+    def then(self, result: Array, function: Callable[[Array], Array]) -> Array:
+        return function(result)
 
     def count_margins(
         self,

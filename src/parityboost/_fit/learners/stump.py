@@ -31,7 +31,7 @@ class TrainedLeaves(Trained):
     """A native learner and what it found in its leaves."""
 
     confidences: tuple[float, ...]  # share of a leaf's weight that belongs to the class it votes for
-    leaf_mass: Integers  # sample weight per [leaf, class]
+    leaf_mass: Any  # sample weight per [leaf, class], an array or what becomes one when it is read
 
 
 @dataclass(slots=True)
@@ -196,7 +196,9 @@ class NativeLearner:
         self.train.team.backend.require(train.n_bytes + (0 if selection is train else selection.n_bytes))
         self._placed = train.placed()
         self._placed_selection_codes = (self._placed if selection is train else selection.placed()).codes
-        self._weights = RowWeights(self.train.blocks, self.train.masses.values, start, self.train.team)
+        sample = self.train
+        known = len(sample), sample.cell_mass
+        self._weights = RowWeights(sample.blocks, sample.masses.values, start, sample.team, known=known)
         self._histograms = Histograms(self._placed.codes, self.train.n_groups, self.train.team)
 
     def wrong_weight(self, trained: TrainedLeaves) -> Floats:
@@ -262,7 +264,7 @@ def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alph
         boosts = np.array([math.exp(2.0 * alpha * share) for share in trained.confidences])
     else:
         boosts = np.full(len(trained.votes), math.exp(2.0 * alpha))
-    return weights.boost_wrong(trained.leaves, trained.votes, boosts, costs, trained.leaf_mass)
+    return weights.boost_wrong(trained.leaves, trained.votes, boosts, costs, np.asarray(trained.leaf_mass))
 
 
 def selection_leaves(bundles: Bundles, codes: Any, trained: TrainedStump) -> Leaves:

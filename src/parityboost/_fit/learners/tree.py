@@ -17,7 +17,7 @@ from ..._arrays import Floats, Integers
 from ..._engine.codes import N_CODES
 from ..._engine.kernels import splitting
 from ..._engine.kernels.splitting import LEFT, RIGHT
-from ..._model.tree_ensemble import TreeEnsemble
+from ..._model.tree_ensemble import TreeEnsemble, place_pairs
 from ..._model.trees import Split, Tree
 from ..._table.bundles import Bundles
 from ..constraints import Partners
@@ -200,9 +200,13 @@ class TreeSearch(StumpSearch):
         )
         sample = self._train.sample
         found, mass = paths.leaves(sample, self._train.codes)
-        leaf_mass = np.ascontiguousarray(mass.reshape(2, sample.n_groups, N_LEAVES).sum(axis=1).T)
+        leaf_mass = self._team.backend.then(mass, self._per_leaf)
         error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
         return TrainedTree(tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.int8), shares, leaf_mass, paths)
+
+    def _per_leaf(self, mass: Integers) -> Integers:
+        """Per [leaf, class], from the sample weight per [cell, leaf]."""
+        return np.ascontiguousarray(mass.reshape(2, -1, N_LEAVES).sum(axis=1).T)
 
 
 class TreeLearner(NativeLearner):
@@ -242,10 +246,9 @@ class TreeLearner(NativeLearner):
         bundles, masses = self._search.bundles, self.train.masses
         ensemble = TreeEnsemble(bundles.binner, models, alphas)
         ensemble.count_cells(
-            self.train.team.backend.to_host(self._train_codes),
-            bundles.bundle_of,
-            bundles.code_of,
-            masses.values,
+            lambda pairs: self.train.team.backend.count_pairs(
+                self._train_codes, masses.values, place_pairs(pairs, bundles.bundle_of, bundles.code_of)
+            ),
             masses.unit,
         )
         return ensemble

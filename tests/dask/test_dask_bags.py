@@ -1,0 +1,92 @@
+"""The recommended model on Dask collections: the model of one machine, whatever the partitions."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold
+
+from parityboost import ParityBoostClassifier
+from parityboost.dask import DaskParityBoostClassifier
+
+pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+from test_dask import FEATURES, client, in_partitions, make_table  # noqa: E402, F401
+
+
+def fit_both(table, collection, weighted=False, validation=None, **options):
+    options = {"n_estimators": 6, "n_bags": 2, "random_state": 3, **options}
+    found = []
+    for cls, data in ((ParityBoostClassifier, table), (DaskParityBoostClassifier, collection)):
+        given = {"sensitive_features": data["group"]}
+        if weighted:
+            given["sample_weight"] = data["weight"]
+        if validation is not None:
+            part = validation[cls is DaskParityBoostClassifier]
+            given["validation"] = part[FEATURES], part["label"], part["group"]
+        found.append(cls(**options).fit(data[FEATURES], data["label"], **given))
+    return found
+
+
+def assert_same(local, other, table):
+    pd.testing.assert_frame_equal(local.history_, other.history_, check_exact=True)
+    np.testing.assert_array_equal(local.threshold_, other.threshold_)
+    np.testing.assert_array_equal(local.thetas_, other.thetas_)
+    assert local.fairness_ == other.fairness_
+    assert local.warnings_ == other.warnings_
+    given = {"sensitive_features": table["group"]}
+    here = other.to_local()
+    assert type(here) is ParityBoostClassifier
+    for method in ("decision_function", "predict_proba"):
+        np.testing.assert_array_equal(
+            getattr(local, method)(table[FEATURES], **given), getattr(here, method)(table[FEATURES], **given)
+        )
+    ours, theirs = local._ensemble.tables, here._ensemble.tables
+    np.testing.assert_array_equal(ours.tables, theirs.tables)
+    for one, another in zip(ours.pairs, theirs.pairs, strict=True):
+        np.testing.assert_array_equal(one.weight, another.weight)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"n_jobs": 2, "max_depth": 1},
+        {"dial": True},
+        {"threshold": "per_group"},
+        {"n_bags": KFold(2)},
+        {"n_bags": [(np.arange(0, 300), np.arange(300, 500)), (np.arange(200, 500), np.arange(0, 150))]},
+    ],
+)
+def test_a_model_is_that_of_one_machine(client, options):  # noqa: F811
+    table = make_table(np.random.default_rng(0), 500, 2)
+    local, other = fit_both(table, in_partitions(table, [100, 0, 250, 7]), **options)
+    assert_same(local, other, table)
+
+
+def test_weights_and_validation_data(client):  # noqa: F811
+    rng = np.random.default_rng(1)
+    table = make_table(rng, 500, 3).assign(weight=rng.integers(0, 4, 500))
+    local, other = fit_both(table, in_partitions(table, [100, 0, 250]), weighted=True)
+    assert_same(local, other, table)
+    extra = make_table(rng, 200, 3)
+    local, other = fit_both(table, in_partitions(table, [300]), validation=(extra, in_partitions(extra, [50, 0])))
+    assert_same(local, other, table)
+
+
+def test_very_many_rows_that_are_held_out_stay_where_they_are(client, monkeypatch):  # noqa: F811
+    from parityboost._fit import ranking
+    from parityboost.dask import _bags
+
+    monkeypatch.setattr(ranking, "MAX_RANKED", 50)
+    monkeypatch.setattr(_bags, "MAX_RANKED", 50)
+    table = make_table(np.random.default_rng(2), 500, 2)
+    assert_same(*fit_both(table, in_partitions(table, [100, 250])), table)
+
+
+def test_signatures_are_the_local_ones():
+    theirs = dict(inspect.signature(DaskParityBoostClassifier).parameters)
+    assert theirs.pop("client").default is None
+    assert theirs == dict(inspect.signature(ParityBoostClassifier).parameters)

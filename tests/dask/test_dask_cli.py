@@ -1,0 +1,84 @@
+"""The command line on a cluster: folders of Parquet files in, a model or a folder of Parquet files out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_dask import client, make_table  # noqa: F401
+from typer.testing import CliRunner
+
+import parityboost
+from parityboost._cli._dask import with_address
+from parityboost.cli import app
+
+
+@pytest.fixture
+def folder(tmp_path):
+    table = make_table(np.random.default_rng(0), 600, 2).astype({"city": str, "group": str})
+    table["label"] = np.where(table["label"] == 1, "yes", "no")
+    data = tmp_path / "data"
+    data.mkdir()
+    for part in range(3):
+        table.iloc[200 * part : 200 * (part + 1)].to_parquet(data / f"part{part}.parquet", index=False)
+    return data
+
+
+OPTIONS = ["--target", "label", "--positive", "yes", "--sensitive", "group", "--rounds", "8"]
+
+
+def run(*args):
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def test_training_and_prediction_on_a_cluster_are_those_of_one_process(folder, tmp_path, client):  # noqa: F811
+    address = client.scheduler.address
+    here = run("train", folder, *OPTIONS, "--model", tmp_path / "here.json")
+    assert here.exit_code == 0, here.output
+    there = run("train", folder / "*.parquet", *OPTIONS, "--model", tmp_path / "there.json", "--dask", address)
+    assert there.exit_code == 0, there.output
+    assert "rows per second  2 workers" in there.stderr
+    assert "3 partitions on 2 workers" in there.stdout
+    ours, theirs = parityboost.load(tmp_path / "here.json"), parityboost.load(tmp_path / "there.json")
+    pd.testing.assert_frame_equal(ours.history_, theirs.history_)
+    assert theirs.classes_.tolist() == ["no", "yes"]
+    predicted = run("predict", tmp_path / "there.json", folder, "--out", tmp_path / "out", "--dask", address)
+    assert predicted.exit_code == 0, predicted.output
+    written = pd.concat([pd.read_parquet(path) for path in sorted((tmp_path / "out").glob("*.parquet"))])
+    alone = run("predict", tmp_path / "here.json", folder, "--out", tmp_path / "out.parquet")
+    assert alone.exit_code == 0, alone.output
+    expected = pd.read_parquet(tmp_path / "out.parquet")
+    assert written["prediction"].tolist() == expected["prediction"].tolist()
+    assert written["probability"].tolist() == expected["probability"].tolist()
+    again = run("predict", tmp_path / "there.json", folder, "--out", tmp_path / "out", "--dask", address)
+    assert again.exit_code == 2
+    assert "--out must be a new or empty folder" in again.stderr
+
+
+@pytest.mark.slow
+def test_without_an_address_there_is_a_cluster_on_this_machine(folder, tmp_path):
+    found = run("train", folder, *OPTIONS, "--model", tmp_path / "model.json", "--method", "parityboost", "--dask")
+    assert found.exit_code == 0, found.output
+    assert "3 partitions on 1 workers" in found.stdout
+    assert parityboost.load(tmp_path / "model.json").classes_.tolist() == ["no", "yes"]
+
+
+def test_an_address_may_be_left_out():
+    assert with_address(["train", "--dask", "--rounds", "8"]) == ["train", "--dask", "local", "--rounds", "8"]
+    assert with_address(["--dask", "data/*.parquet"]) == ["--dask", "local", "data/*.parquet"]
+    assert with_address(["x", "--dask"]) == ["x", "--dask", "local"]
+    for address in ("tcp://127.0.0.1:8786", "node-1.example:8786", "local"):
+        assert with_address(["--dask", address]) == ["--dask", address]
+
+
+def test_what_cannot_be_is_said_in_a_sentence(folder, tmp_path, client):  # noqa: F811
+    address = client.scheduler.address
+    for extra, message in (
+        (["--report", tmp_path / "r.html"], "--report cannot be used with --dask"),
+        (["--holdout", "0.2"], "--holdout cannot be used with --dask"),
+        (["--method", "magic"], "--method must be one of parityboost, adafair"),
+        (["--drop", "height"], "drop must be in the table, got 'height'"),
+    ):
+        found = run("train", folder, *OPTIONS, "--model", tmp_path / "m.json", "--dask", address, *extra)
+        assert found.exit_code == 2
+        assert message in found.stderr
+    nothing = run("train", tmp_path / "*.csv", *OPTIONS, "--model", tmp_path / "m.json", "--dask", address)
+    assert "--dask reads Parquet files" in nothing.stderr
