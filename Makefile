@@ -31,7 +31,7 @@ $(VENV)/.docs: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
-demo: $(VENV)/.core  ## AdaBoost and AdaFair on the bundled Adult data, one table
+demo: $(VENV)/.core  ## a plain model and fair ones on the bundled Adult data, one table
 	@$(BIN)/python -m parityboost.demo
 
 lint: $(VENV)/.dev  ## ruff and mypy

@@ -6,7 +6,9 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeClassifier
 
 from parityboost import AdaFairClassifier, ParityBoostClassifier, plot
 from parityboost.audit import audit
@@ -116,11 +118,9 @@ def glass_box():
 
 def auditing():
     """The share found in every group that is large enough to judge, with its interval."""
-    found = audit(
-        y_test,
-        AdaBoostClassifier().fit(X, y).predict(X_test),
-        sensitive_features=X_test[["sex", "race"]],
-    )
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0)
+    predicted = tree.fit(pd.get_dummies(X), y).predict(pd.get_dummies(X_test))
+    found = audit(y_test, predicted, sensitive_features=X_test[["sex", "race"]])
     groups = found.groups
     groups = groups[(groups["positives"] >= 10) & groups["tpr"].notna()].sort_values(
         "tpr"

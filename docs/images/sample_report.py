@@ -4,6 +4,7 @@
 ``python docs/images/sample_report.py`` draws the thumbnail anew, which needs Chromium.
 """
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -34,6 +35,7 @@ def write(path: Path) -> None:
         sensitive_features=X_test[["sex"]],
         train=(X, y),
         title="Who earns over 50K?",
+        limit=0.05,
     )
 
 
@@ -46,7 +48,7 @@ def draw(path: Path) -> None:
         page_file, shot = Path(folder) / "report.html", Path(folder) / "shot.png"
         write(page_file)
         browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(page_file.as_uri())

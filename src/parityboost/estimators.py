@@ -182,7 +182,9 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
 
     A threshold for each group, chosen together with θ. The groups are a column of X here, so prediction needs X alone:
 
-    >>> model.set_params(threshold="per_group").fit(adult.data, adult.target, sensitive_features=adult.data["sex"])
+    >>> model.set_params(threshold="per_group").fit(
+    ...     adult.data, adult.target, sensitive_features=adult.data["sex"]
+    ... )
     AdaFairClassifier(n_estimators=20, notion='equal_opportunity', random_state=0,
                       threshold='per_group')
     >>> model.threshold_.shape, model.predict(adult.data).shape

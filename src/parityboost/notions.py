@@ -73,7 +73,12 @@ class Gap:
     --------
     >>> import numpy as np
     >>> from parityboost.notions import Gap
-    >>> accuracy = Gap("accuracy", lambda n: (n[..., 0, 0] + n[..., 1, 1]) / n.sum((-2, -1)), (0, 1), high_is_good=True)
+    >>> accuracy = Gap(
+    ...     "accuracy",
+    ...     lambda n: (n[..., 0, 0] + n[..., 1, 1]) / n.sum((-2, -1)),
+    ...     (0, 1),
+    ...     high_is_good=True,
+    ... )
     >>> counts = np.array([[[8.0, 2.0], [0.0, 10.0]], [[5.0, 5.0], [5.0, 5.0]]])
     >>> accuracy.shortfall(counts)
     array([0. , 0.4])

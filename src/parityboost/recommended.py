@@ -121,7 +121,9 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
     >>> from parityboost import ParityBoostClassifier
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
-    >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, random_state=0)
+    >>> model = ParityBoostClassifier(
+    ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
+    ... )
     >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
     >>> model.predict(adult.data).shape, len(model.thetas_)
     ((45175,), 2)

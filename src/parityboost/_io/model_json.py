@@ -66,7 +66,9 @@ def load(path: Any, *, verify: bool = True) -> Any:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(pathlib.Path(folder, "model.json"))
     ...     loaded = parityboost.load(pathlib.Path(folder, "model.json"))
-    >>> bool((loaded.decision_function(adult.data) == model.decision_function(adult.data)).all())
+    >>> bool(
+    ...     (loaded.decision_function(adult.data) == model.decision_function(adult.data)).all()
+    ... )
     True
     """
     with Path(path).open("rb") as file:

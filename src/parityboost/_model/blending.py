@@ -53,7 +53,9 @@ class BlendingMixin(ControlMixin):
         >>> from parityboost import ParityBoostClassifier
         >>> from parityboost.datasets import load_adult
         >>> adult = load_adult()
-        >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, dial=True, random_state=0)
+        >>> model = ParityBoostClassifier(
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, dial=True, random_state=0
+        ... )
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
         >>> model.set_fairness(0.5).fairness_
         0.5
@@ -91,9 +93,13 @@ class BlendingMixin(ControlMixin):
         >>> from parityboost import ParityBoostClassifier
         >>> from parityboost.datasets import load_adult
         >>> adult = load_adult()
-        >>> model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=20, random_state=0)
+        >>> model = ParityBoostClassifier(
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
+        ... )
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
-        >>> bool(abs(model.predict_calibrated(adult.data)[:, 1].mean() - adult.target.mean()) < 0.02)
+        >>> bool(
+        ...     abs(model.predict_calibrated(adult.data)[:, 1].mean() - adult.target.mean()) < 0.02
+        ... )
         True
         """
         X = self._read_new(X)

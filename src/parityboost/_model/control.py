@@ -174,7 +174,9 @@ class ControlMixin:
         >>> adult = load_adult()
         >>> model = AdaFairClassifier(n_estimators=20, random_state=0)
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
-        >>> fair = model.frontier(max_violation=0.1).iloc[0]  # the lowest balanced error with so little unfairness
+        >>> fair = model.frontier(max_violation=0.1).iloc[
+        ...     0
+        ... ]  # the lowest balanced error with so little unfairness
         >>> model = model.set_theta(fair.theta).set_threshold(fair.threshold)
         """
         check_is_fitted(self)

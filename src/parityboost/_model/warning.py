@@ -8,6 +8,8 @@ class FitWarning(UserWarning):
     --------
     >>> import warnings
     >>> from parityboost import FitWarning
-    >>> warnings.simplefilter("error", FitWarning)  # an exception instead of a model that may be of no use
+    >>> warnings.simplefilter(
+    ...     "error", FitWarning
+    ... )  # an exception instead of a model that may be of no use
     >>> warnings.simplefilter("default", FitWarning)
     """

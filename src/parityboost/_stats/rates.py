@@ -63,7 +63,9 @@ def false_negative_rate(counts: Floats) -> Floats:
     --------
     >>> import numpy as np
     >>> from parityboost.notions import false_negative_rate
-    >>> false_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    >>> false_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
+    ...     2
+    ... ).tolist()
     [0.17, 0.25]
     """
     missed = counts[..., POSITIVE, NEGATIVE]
@@ -87,7 +89,9 @@ def false_positive_rate(counts: Floats) -> Floats:
     --------
     >>> import numpy as np
     >>> from parityboost.notions import false_positive_rate
-    >>> false_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    >>> false_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
+    ...     2
+    ... ).tolist()
     [0.25, 0.33]
     """
     alarms = counts[..., NEGATIVE, POSITIVE]
@@ -111,7 +115,9 @@ def true_positive_rate(counts: Floats) -> Floats:
     --------
     >>> import numpy as np
     >>> from parityboost.notions import true_positive_rate
-    >>> true_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    >>> true_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
+    ...     2
+    ... ).tolist()
     [0.83, 0.75]
     """
     found = counts[..., POSITIVE, POSITIVE]
@@ -135,7 +141,9 @@ def true_negative_rate(counts: Floats) -> Floats:
     --------
     >>> import numpy as np
     >>> from parityboost.notions import true_negative_rate
-    >>> true_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
+    >>> true_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
+    ...     2
+    ... ).tolist()
     [0.75, 0.67]
     """
     left_alone = counts[..., NEGATIVE, NEGATIVE]

@@ -95,7 +95,9 @@ class FAEClassifier(Boundaries):
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
     >>> model = FAEClassifier(n_estimators=10, random_state=0)
-    >>> model = model.fit(adult.data[:4000], adult.target[:4000], sensitive_features=adult.sensitive[:4000])
+    >>> model = model.fit(
+    ...     adult.data[:4000], adult.target[:4000], sensitive_features=adult.sensitive[:4000]
+    ... )
     >>> model.n_bags_ // 2 < model.n_bags_used_ <= model.n_bags_
     True
     """

@@ -110,7 +110,9 @@ class ExponentiatedGradientClassifier(_OnGradientBoosting):
     >>> from parityboost.datasets import make_biased_classification
     >>> data = make_biased_classification(500, 5, random_state=0)
     >>> model = ExponentiatedGradientClassifier("statistical_parity", n_rounds=3, max_iter=5)
-    >>> model.fit(data.data, data.target, sensitive_features=data.sensitive).predict(data.data).shape
+    >>> model.fit(data.data, data.target, sensitive_features=data.sensitive).predict(
+    ...     data.data
+    ... ).shape
     (500,)
     """
 

@@ -47,7 +47,9 @@ def culep_weights(errors: Floats, group: NDArray[np.intp], alpha: Floats, beta: 
     >>> import numpy as np
     >>> from parityboost.baselines.krasanakis import culep_weights
     >>> errors, group = np.array([0.5, -0.5]), np.array([0, 1])
-    >>> culep_weights(errors, group, alpha=np.array([1.0, 1.0]), beta=np.array([2.0, 0.0])).round(3)
+    >>> culep_weights(
+    ...     errors, group, alpha=np.array([1.0, 1.0]), beta=np.array([2.0, 0.0])
+    ... ).round(3)
     array([2.718, 1.   ])
     """
     growth = np.exp(beta[group] * errors)
@@ -109,7 +111,9 @@ class KrasanakisClassifier(LinearBaseline):
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
     >>> model = KrasanakisClassifier(n_evaluations=20)
-    >>> model = model.fit(adult.data[:3000], adult.target[:3000], sensitive_features=adult.sensitive[:3000])
+    >>> model = model.fit(
+    ...     adult.data[:3000], adult.target[:3000], sensitive_features=adult.sensitive[:3000]
+    ... )
     >>> model.alpha_.shape
     (2,)
     """

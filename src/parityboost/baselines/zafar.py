@@ -94,7 +94,9 @@ class ZafarClassifier(LinearBaseline):
     >>> from parityboost.datasets import load_adult
     >>> adult = load_adult()
     >>> model = ZafarClassifier()
-    >>> model = model.fit(adult.data[:3000], adult.target[:3000], sensitive_features=adult.sensitive[:3000])
+    >>> model = model.fit(
+    ...     adult.data[:3000], adult.target[:3000], sensitive_features=adult.sensitive[:3000]
+    ... )
     >>> model.converged_
     True
     >>> bool(abs(model.constraint_values_).max() < 1e-3)

@@ -84,7 +84,9 @@ def read_table(
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "loans.csv"
     ...     _ = path.write_text("id,sex,amount,paid\\n1,f,10,yes\\n2,m,20,no\\n3,f,5,yes\\n")
-    ...     loans = read_table(path, target="paid", positive="yes", sensitive="sex", protected="f", drop="id")
+    ...     loans = read_table(
+    ...         path, target="paid", positive="yes", sensitive="sex", protected="f", drop="id"
+    ...     )
     >>> loans.feature_types
     {'sex': 'categorical', 'amount': 'numeric'}
     >>> loans.target.tolist()

@@ -92,7 +92,9 @@ class Claim:
     ...     "Adult",
     ...     "AdaFair is right more often than not",
     ...     "> 50 %",
-    ...     value=lambda results: results.values("adult", "AdaFair", "equal_opportunity", "accuracy"),
+    ...     value=lambda results: results.values(
+    ...         "adult", "AdaFair", "equal_opportunity", "accuracy"
+    ...     ),
     ...     check=Check(lambda values: values.mean() > 0.5),
     ... ).paper
     '> 50 %'
@@ -167,7 +169,11 @@ def compare(claims: Sequence[Claim], results: Mapping[str, Results], parts: pd.D
     Examples
     --------
     >>> from parityboost.experiments import CLAIMS, Results, Store, compare, plan
-    >>> nothing = {"ours": Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1, settings=["ours"]))}
+    >>> nothing = {
+    ...     "ours": Results(
+    ...         Store("runs-of-nobody"), plan(["adult"], n_splits=1, settings=["ours"])
+    ...     )
+    ... }
     >>> compare(CLAIMS, nothing)["ours_verdict"].unique().tolist()
     ['not measured']
     """

@@ -6,7 +6,9 @@ sample weights work throughout. Signs follow the paper: δ = rate(non-protected)
 :func:`fairness_scorer` makes a scorer for scikit-learn's searches that finds the groups in a column of X. The measures
 take ``sensitive_features`` as a named keyword and can be used as scorers with metadata routing::
 
-    scorer = make_scorer(disparate_mistreatment, greater_is_better=False).set_score_request(sensitive_features=True)
+    scorer = make_scorer(disparate_mistreatment, greater_is_better=False).set_score_request(
+        sensitive_features=True
+    )
 """
 
 from ._errors import ScoringError

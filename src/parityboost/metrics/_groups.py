@@ -44,7 +44,9 @@ def into_groups(
     Examples
     --------
     >>> from parityboost.metrics import into_groups
-    >>> into_groups({"age": [70, 25, None, 31]}, bands={"age": [25, 40]}, missing_group="unknown")["age"].tolist()
+    >>> into_groups(
+    ...     {"age": [70, 25, None, 31]}, bands={"age": [25, 40]}, missing_group="unknown"
+    ... )["age"].tolist()
     ['40 or more', '25 to under 40', 'unknown', '25 to under 40']
     """
     return Grouping(bands, missing_group).apply(sensitive_frame(sensitive_features))
@@ -76,7 +78,9 @@ def group_counts(
     Examples
     --------
     >>> from parityboost.metrics import group_counts
-    >>> counts, groups = group_counts([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=["a", "a", "b", "b"])
+    >>> counts, groups = group_counts(
+    ...     [1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=["a", "a", "b", "b"]
+    ... )
     >>> counts[groups == "b", 1, 0]  # b's false negatives
     array([1.])
     """
@@ -185,7 +189,9 @@ def signed_differences(
     Examples
     --------
     >>> from parityboost.metrics import signed_differences
-    >>> signed_differences([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=list("mmff"), protected="f")
+    >>> signed_differences(
+    ...     [1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=list("mmff"), protected="f"
+    ... )
     statistical_parity     1.0
     equal_opportunity     -1.0
     predictive_equality    1.0

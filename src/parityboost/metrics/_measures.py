@@ -56,7 +56,12 @@ def violation(
     Examples
     --------
     >>> from parityboost.metrics import violation
-    >>> violation([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=list("mmff"), notion="equal_opportunity")
+    >>> violation(
+    ...     [1, 0, 1, 0],
+    ...     [1, 1, 0, 0],
+    ...     sensitive_features=list("mmff"),
+    ...     notion="equal_opportunity",
+    ... )
     1.0
     """
     counts, _ = group_counts(
@@ -252,7 +257,12 @@ def fairness_objective(
     Examples
     --------
     >>> from parityboost.metrics import fairness_objective
-    >>> fairness_objective([1, 0, 1, 0], [1, 0, 0, 0], sensitive_features=list("mmff"), notion="equal_opportunity")
+    >>> fairness_objective(
+    ...     [1, 0, 1, 0],
+    ...     [1, 0, 0, 0],
+    ...     sensitive_features=list("mmff"),
+    ...     notion="equal_opportunity",
+    ... )
     1.25
     """
     counts, _ = group_counts(

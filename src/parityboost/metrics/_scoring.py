@@ -59,7 +59,9 @@ def fairness_scorer(
     >>> X, y = load_adult(return_X_y=True)
     >>> model = AdaFairClassifier(n_estimators=20, sensitive_feature="sex", random_state=0)
     >>> notions = {"notion": ["none", "disparate_mistreatment"]}
-    >>> GridSearchCV(model, notions, scoring=fairness_scorer("sex"), cv=2).fit(X, y).best_params_
+    >>> GridSearchCV(model, notions, scoring=fairness_scorer("sex"), cv=2).fit(
+    ...     X, y
+    ... ).best_params_
     {'notion': 'disparate_mistreatment'}
     """
     from ._scorer import FairnessScorer  # scikit-learn's measures take long to import, and few need them

@@ -187,7 +187,10 @@ def waterfall(
     >>> X = [[1, 1], [2, 1], [3, 2], [4, 1]]
     >>> model = AdaBoostClassifier(3).fit(X, [0, 0, 1, 0])
     >>> ax = plot.waterfall(model, X[2:3])
-    >>> bool(abs(sum(bar.get_width() for bar in ax.patches) - model.decision_function(X[2:3])[0]) < 1e-12)
+    >>> bool(
+    ...     abs(sum(bar.get_width() for bar in ax.patches) - model.decision_function(X[2:3])[0])
+    ...     < 1e-12
+    ... )
     True
     """
     row = to_pandas(row)

@@ -25,8 +25,12 @@ def to_markdown(report: dict[str, Any]) -> str:
     --------
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100)
-    >>> card = report.to_markdown(report.build_audit(found, title="Mine", about={"purpose": "To show a card."}))
+    >>> found = audit(
+    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
+    ... )
+    >>> card = report.to_markdown(
+    ...     report.build_audit(found, title="Mine", about={"purpose": "To show a card."})
+    ... )
     >>> print(card.split("---")[2].strip().splitlines()[0])
     # Mine
     """

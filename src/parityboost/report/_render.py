@@ -42,7 +42,9 @@ def to_json(report: dict[str, Any], indent: int | None = 2) -> str:
     >>> import json
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100)
+    >>> found = audit(
+    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
+    ... )
     >>> json.loads(report.to_json(report.build_audit(found)))["data"]["n"]
     400
     """
@@ -61,7 +63,9 @@ def to_html(report: dict[str, Any]) -> str:
     --------
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100)
+    >>> found = audit(
+    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
+    ... )
     >>> page = report.to_html(report.build_audit(found, title="Mine"))
     >>> "<h1>Mine</h1>" in page
     True
@@ -124,10 +128,18 @@ def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
     >>> import tempfile
     >>> from pathlib import Path
     >>> from parityboost import AdaFairClassifier, report
-    >>> X, y, team = [[1], [2], [3], [4]] * 20, [0, 1, 0, 1] * 20, ["red", "red", "blue", "blue"] * 20
-    >>> model = AdaFairClassifier(n_estimators=3, random_state=0).fit(X, y, sensitive_features=team)
+    >>> X, y, team = (
+    ...     [[1], [2], [3], [4]] * 20,
+    ...     [0, 1, 0, 1] * 20,
+    ...     ["red", "red", "blue", "blue"] * 20,
+    ... )
+    >>> model = AdaFairClassifier(n_estimators=3, random_state=0).fit(
+    ...     X, y, sensitive_features=team
+    ... )
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = report.write_report(Path(folder) / "report.html", model, X, y, sensitive_features=team)
+    ...     path = report.write_report(
+    ...         Path(folder) / "report.html", model, X, y, sensitive_features=team
+    ...     )
     ...     path.stat().st_size < 6_000_000
     True
     """

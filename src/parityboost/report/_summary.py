@@ -92,7 +92,9 @@ def build(
     >>> adult = load_adult()
     >>> X, y, group = adult.data[:2000], adult.target[:2000], adult.sensitive[:2000]
     >>> model = AdaFairClassifier(n_estimators=10, random_state=0)
-    >>> model = model.fit(adult.data[2000:], adult.target[2000:], sensitive_features=adult.sensitive[2000:])
+    >>> model = model.fit(
+    ...     adult.data[2000:], adult.target[2000:], sensitive_features=adult.sensitive[2000:]
+    ... )
     >>> page = report.build(model, X, y, sensitive_features=group)
     >>> page["data"]["n"], len(page["rounds"]["rounds"])
     (2000, 10)
@@ -195,7 +197,9 @@ def build_audit(
     --------
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100)
+    >>> found = audit(
+    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
+    ... )
     >>> page = report.build_audit(found, title="Our model of 2024")
     >>> page["title"], page["model"]
     ('Our model of 2024', None)
