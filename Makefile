@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-gpu fuzz check-package lint bench peers tradeoff docs clean
+.PHONY: help demo test test-fast test-gpu fuzz check-package lint bench peers tradeoff docs docs-serve docs-check clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,13 @@ tradeoff: $(VENV)/.dev  ## balanced error and unfairness of ours and of every pe
 
 docs: $(VENV)/.docs  ## the documentation site in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html
+
+PORT ?= 8000
+docs-serve: docs  ## the same, to look at in a browser at http://localhost:8000: make docs-serve PORT=8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(PORT)
+
+docs-check: docs  ## open every page in Chromium at two widths; screenshots in docs/_build/screenshots
+	$(BIN)/python .ci/site.py docs/_build/html docs/_build/screenshots
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

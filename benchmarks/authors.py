@@ -1,4 +1,4 @@
-"""Is our setting "authors" what the authors' own class does? Both on the same splits of Compass.
+"""Is our setting "authors" what the authors' own class does? Both on the same splits of COMPAS.
 
     python benchmarks/authors.py [--splits 3] [--rounds 500] [--environment FOLDER]
 

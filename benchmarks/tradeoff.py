@@ -2,7 +2,7 @@
 
     python benchmarks/tradeoff.py [--quick] [--kdd] [--jobs 1] [--again FAMILY] [--environments FOLDER]
 
-Random halves (seeds 0 to 4) of Adult, Bank and Compass, for three notions. Peers train on two thirds of the training
+Random halves (seeds 0 to 4) of Adult, Bank and COMPAS, for three notions. Peers train on two thirds of the training
 half, and everything about them that can be chosen (thresholds, thresholds per group, tolerances) is chosen on the other
 third, which is the same for all. Ours get the training half and make their own splits of it. All measures are of the
 test half. One thread each.

@@ -10,7 +10,7 @@ import numpy as np
 from tradeoff_peers import NOTIONS, REQUIREMENTS
 
 SHORT = dict(zip(NOTIONS, ("D.M.", "Eq.Op.", "St.Parity"), strict=True))
-TITLES = {"adult": "Adult", "bank": "Bank", "compass": "Compass", "kdd": "KDD census"}
+TITLES = {"adult": "Adult", "bank": "Bank", "compass": "COMPAS", "kdd": "KDD census"}
 PAPER = ["adult", "bank", "compass"]
 # What a prediction needs of the group, and whether the same row always gets the same answer.
 NO, IN_X, YES = "no", "as a column", "yes"
@@ -206,9 +206,7 @@ def page(rows):
     if "kdd" in set(rows["dataset"]):
         lines += ["", "KDD census, one split:", "", *per_dataset(rows, ["kdd"])]
     lines += ["", "## Against each peer", *verdicts(rows), "", "## Points of the trade-off", ""]
-    lines += [
-        "Accuracy, balanced accuracy and measure on the test halves, mean over Adult, Bank and Compass. The point"
-    ]
+    lines += ["Accuracy, balanced accuracy and measure on the test halves, mean over Adult, Bank and COMPAS. The point"]
     lines += ["is chosen on the held-out rows, or, for ours, on those that each training held out.", *at_points(rows)]
     lines += ["", "## Fit times", "", "Processor time, one thread.", "", *processor_times(rows)]
     lines += ["", "## How many trainings, how deep", ""]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,24 @@ from docutils.utils.math import latex2mathml
 import parityboost
 
 ROOT = Path(__file__).parents[1]
+# The address of the repository stands in pyproject.toml, [project.urls]. Empty: the pages have no link to it.
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+REPOSITORY = PROJECT.get("urls", {}).get("Repository", "")
+
+
+def theme_options(repository: str) -> dict[str, Any]:
+    """Links to the source of every page, and to the repository itself."""
+    if not repository:
+        return {}
+    return {
+        "source_repository": repository,
+        "source_branch": "main",
+        "source_directory": "docs/",
+        "footer_icons": [
+            {"name": "Repository", "url": repository, "html": "Repository", "class": ""}
+        ],
+    }
+
 
 project = "parityboost"
 author = "The parityboost developers"
@@ -43,6 +65,8 @@ html_title = f"parityboost {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_logo = html_favicon = "_static/logo.svg"
+html_theme_options = theme_options(REPOSITORY)
 
 # GitHub and Sphinx read the same pages, with the same anchors.
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -53,6 +77,7 @@ autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template of a class lists them
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -64,7 +89,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "doc_module": "parityboost",
     "reference_url": {"parityboost": None},
-    "backreferences_dir": None,
+    "backreferences_dir": "gallery/used",
     "remove_config_comments": True,
     "ignore_repr_types": r"matplotlib\.axes",
     "show_memory": False,
@@ -75,17 +100,24 @@ sphinx_gallery_conf = {
 }
 
 
-def skip_member(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+def skip_member(
+    app: Any, what: str, name: str, value: Any, skip: bool, options: Any
+) -> bool | None:
     """scikit-learn makes these for every estimator; its own pages explain them."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
-def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+def escape(
+    app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
     """In docstrings, |x| is an absolute value and not a substitution, and (n_groups_,) a shape and not a link."""
     for i, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             parts = re.split(r"(``.*?``|`.*?`)", line)
-            parts[::2] = [re.sub(r"(?<=\w)_(?=[,)])", r"\_", part).replace("|", r"\|") for part in parts[::2]]
+            parts[::2] = [
+                re.sub(r"(?<=\w)_(?=[,)])", r"\_", part).replace("|", r"\|")
+                for part in parts[::2]
+            ]
             lines[i] = "".join(parts)
 
 
@@ -93,6 +125,41 @@ def results_stand_alone(app: Any, docname: str, source: list[str]) -> None:
     """The pages of single figures are reached from that of all results, and need no place in the menu."""
     if docname.startswith("results/") and docname != "results/README":
         source[0] = f"---\norphan: true\n---\n{source[0]}"
+
+
+def describe(
+    app: Any,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """A page's first paragraph is what search engines and previews of links show."""
+    paragraph = (
+        None if doctree is None else next(doctree.findall(nodes.paragraph), None)
+    )
+    words = (
+        " ".join(paragraph.astext().split())
+        if paragraph is not None
+        else PROJECT["description"]
+    )
+    if len(words) > 160:
+        words = words[:160].rpartition(" ")[0] + " …"
+    text = html.escape(words)
+    context["metatags"] = (
+        context.get("metatags", "")
+        + f'<meta name="description" content="{text}" /><meta property="og:description" content="{text}" />'
+    )
+
+
+def sample_report(app: Any, exception: Exception | None) -> None:
+    """The report that the home page links to."""
+    if exception is None and app.builder.format == "html":
+        script = ROOT / "docs" / "images" / "sample_report.py"
+        subprocess.run(
+            [sys.executable, str(script), str(Path(app.outdir) / "sample-report.html")],
+            check=True,
+        )
 
 
 def visit_math(self: Any, node: nodes.Element) -> None:
@@ -107,7 +174,13 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", escape, priority=400)  # before numpydoc
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", results_stand_alone)
-    app.add_html_math_renderer("mathml", inline_renderers=(visit_math, None), block_renderers=(visit_math, None))
+    app.connect("html-page-context", describe)
+    app.connect("build-finished", sample_report)
+    app.add_html_math_renderer(
+        "mathml",
+        inline_renderers=(visit_math, None),
+        block_renderers=(visit_math, None),
+    )
 
 
 html_math_renderer = "mathml"

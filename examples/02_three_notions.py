@@ -19,18 +19,27 @@ adult = load_adult()
 notions = ["statistical_parity", "equal_opportunity", "disparate_mistreatment"]
 rows = []
 for split in range(5):
-    X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=split)
+    X, X_test, y, y_test = train_test_split(
+        adult.data, adult.target, test_size=0.5, random_state=split
+    )
     models = {"none (AdaBoost)": AdaBoostClassifier()}
-    models |= {notion: AdaFairClassifier(notion, random_state=split) for notion in notions}
+    models |= {
+        notion: AdaFairClassifier(notion, random_state=split) for notion in notions
+    }
     for name, model in models.items():
         predicted = model.fit(X, y, sensitive_features=X["sex"]).predict(X_test)
-        row = {"asked for": name, "balanced accuracy": 1 - balanced_error_rate(y_test, predicted)}
+        row = {
+            "asked for": name,
+            "balanced accuracy": 1 - balanced_error_rate(y_test, predicted),
+        }
         for notion in notions:
-            row[notion] = violation(y_test, predicted, sensitive_features=X_test["sex"], notion=notion)
+            row[notion] = violation(
+                y_test, predicted, sensitive_features=X_test["sex"], notion=notion
+            )
         rows.append(row)
 
 # %%
-# Means over five random splits. The columns are violations, but for the first: lower is better.
+# Means over five random splits. The first column is the balanced accuracy. The others are violations: lower is better.
 
 table = pd.DataFrame(rows).groupby("asked for", sort=False).mean()
 table.round(3)
@@ -41,7 +50,13 @@ table.round(3)
 figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
 colours = ["#999999", "#0072B2", "#E69F00", "#009E73"]
 for i, (name, values) in enumerate(table[notions].iterrows()):
-    bars = ax.bar([k + 0.2 * (i - 1.5) for k in range(3)], values, 0.18, color=colours[i], label=name)
+    bars = ax.bar(
+        [k + 0.2 * (i - 1.5) for k in range(3)],
+        values,
+        0.18,
+        color=colours[i],
+        label=name,
+    )
     for notion, bar in zip(notions, bars, strict=True):
         ax.text(
             bar.get_x() + bar.get_width() / 2,

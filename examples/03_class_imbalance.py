@@ -15,10 +15,13 @@ from parityboost.datasets import make_biased_classification
 from parityboost.metrics import disparate_mistreatment
 
 data = make_biased_classification(20_000, imbalance=15, bias=0.5, random_state=0)
-X, X_test, y, y_test = train_test_split(data.data, data.target, test_size=0.5, random_state=0, stratify=data.target)
+X, X_test, y, y_test = train_test_split(
+    data.data, data.target, test_size=0.5, random_state=0, stratify=data.target
+)
 
 # %%
-# c decides after training, so one fit shows all its values. c = 1 looks at the balanced error, c = 0 at the error.
+# Training does not depend on c, so one fit shows what every value would choose. c = 1 looks at the balanced error,
+# c = 0 at the plain error.
 
 model = AdaFairClassifier(random_state=0).fit(X, y, sensitive_features=X["group"])
 explain.choices_over_c(model).round(3)
@@ -35,8 +38,12 @@ settings = {
     "AdaBoost": AdaBoostClassifier(),
     "c = 0": AdaFairClassifier(c=0, random_state=0),
     "c = 1, the default": AdaFairClassifier(random_state=0),
-    'class_weight="balanced"': AdaFairClassifier(class_weight="balanced", random_state=0),
-    'class_weight="balanced_groups"': AdaFairClassifier(class_weight="balanced_groups", random_state=0),
+    'class_weight="balanced"': AdaFairClassifier(
+        class_weight="balanced", random_state=0
+    ),
+    'class_weight="balanced_groups"': AdaFairClassifier(
+        class_weight="balanced_groups", random_state=0
+    ),
 }
 figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained", sharey=True)
 for name, setting in settings.items():

@@ -17,21 +17,33 @@ from parityboost.datasets import load_adult
 from parityboost.metrics import disparate_mistreatment, group_table
 
 adult = load_adult()
-X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
+X, X_test, y, y_test = train_test_split(
+    adult.data, adult.target, test_size=0.5, random_state=0
+)
 sex, sex_test = X.pop("sex"), X_test.pop("sex")  # not a feature
 
 # %%
-# Two scores: one to be chosen by, one to know. Requests say who gets the groups.
+# Two scores: the search chooses by the first, the second is for information. The requests say who gets the groups.
 
 sklearn.set_config(enable_metadata_routing=True)
-unfairness = make_scorer(disparate_mistreatment, greater_is_better=False).set_score_request(sensitive_features=True)
+unfairness = make_scorer(
+    disparate_mistreatment, greater_is_better=False
+).set_score_request(sensitive_features=True)
 search = GridSearchCV(
-    AdaFairClassifier(n_estimators=100, random_state=0).set_fit_request(sensitive_features=True),
-    {"epsilon": [0.0, 0.05, 0.1, 0.2], "class_weight": [None, "balanced"], "c": [0.0, 1.0]},
+    AdaFairClassifier(n_estimators=100, random_state=0).set_fit_request(
+        sensitive_features=True
+    ),
+    {
+        "epsilon": [0.0, 0.05, 0.1, 0.2],
+        "class_weight": [None, "balanced"],
+        "c": [0.0, 1.0],
+    },
     scoring={"balanced_accuracy": "balanced_accuracy", "unfairness": unfairness},
     # Of the settings within 0.12 of disparate mistreatment, the one with the best balanced accuracy.
     refit=lambda results: int(
-        pd.DataFrame(results).query("mean_test_unfairness >= -0.12")["mean_test_balanced_accuracy"].idxmax()
+        pd.DataFrame(results)
+        .query("mean_test_unfairness >= -0.12")["mean_test_balanced_accuracy"]
+        .idxmax()
     ),
     cv=3,
 )
@@ -45,13 +57,24 @@ print(search.best_params_)
 results = pd.DataFrame(search.cv_results_)
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for weight, colour in (("balanced", "#E69F00"), (None, "#0072B2")):
-    own = results[results["param_class_weight"].isna() if weight is None else results["param_class_weight"] == weight]
+    own = results[
+        results["param_class_weight"].isna()
+        if weight is None
+        else results["param_class_weight"] == weight
+    ]
     ax.scatter(
-        -own["mean_test_unfairness"], own["mean_test_balanced_accuracy"], color=colour, label=f"class_weight={weight}"
+        -own["mean_test_unfairness"],
+        own["mean_test_balanced_accuracy"],
+        color=colour,
+        label=f"class_weight={weight}",
     )
 best = results.loc[search.best_index_]
 ax.scatter(
-    -best["mean_test_unfairness"], best["mean_test_balanced_accuracy"], s=160, facecolors="none", edgecolors="black"
+    -best["mean_test_unfairness"],
+    best["mean_test_balanced_accuracy"],
+    s=160,
+    facecolors="none",
+    edgecolors="black",
 )
 ax.annotate(
     "chosen",
@@ -60,7 +83,10 @@ ax.annotate(
     textcoords="offset points",
 )
 ax.axvline(0.12, color="#999999", linestyle="--", linewidth=0.8)
-ax.set(xlabel="disparate mistreatment in cross-validation", ylabel="balanced accuracy in cross-validation")
+ax.set(
+    xlabel="disparate mistreatment in cross-validation",
+    ylabel="balanced accuracy in cross-validation",
+)
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

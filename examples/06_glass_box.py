@@ -13,8 +13,12 @@ from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
 
 adult = load_adult()
-X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
-model = AdaFairClassifier("statistical_parity", random_state=0).fit(X, y, sensitive_features=X["sex"])
+X, X_test, y, y_test = train_test_split(
+    adult.data, adult.target, test_size=0.5, random_state=0
+)
+model = AdaFairClassifier("statistical_parity", random_state=0).fit(
+    X, y, sensitive_features=X["sex"]
+)
 
 # %%
 # **A feature.** What age adds to the score, with the people behind it.
@@ -34,17 +38,21 @@ parts = explain.contributions(model, person)
 print(float(parts.sum(axis=1).iloc[0]), float(model.decision_function(person)[0]))
 
 # %%
-# **The groups.** The difference between the mean scores of men and women, and which features carry it. More than half
-# of AdaBoost's gap is carried by marital status. For statistical parity, AdaFair leaves most features as they were and
-# credits women directly: that is visible here, and for you to judge.
+# **The groups.** The difference between the mean scores of men and women, and which features make it. More than half
+# of AdaBoost's gap comes from marital status. For statistical parity, AdaFair leaves most features as they were and
+# adds to the score of women directly. You can see it here, and judge it.
 
 plain = AdaBoostClassifier().fit(X, y)
-plot.gap_decomposition({"AdaBoost": plain, "AdaFair": model}, X_test, X_test["sex"], top=6)
+plot.gap_decomposition(
+    {"AdaBoost": plain, "AdaFair": model}, X_test, X_test["sex"], top=6
+)
 
 # %%
-# **Without the column.** Leave ``sex`` out of the attributes, and other features have to carry the correction.
+# **Without the column.** If ``sex`` is not among the attributes, other features have to make up for the gap.
 
 columns = [name for name in X if name != "sex"]
-blind = AdaFairClassifier("statistical_parity", random_state=0).fit(X[columns], y, sensitive_features=X["sex"])
+blind = AdaFairClassifier("statistical_parity", random_state=0).fit(
+    X[columns], y, sensitive_features=X["sex"]
+)
 plot.gap_decomposition(blind, X_test[columns], X_test["sex"], top=6)
 plt.show()

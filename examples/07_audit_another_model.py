@@ -13,8 +13,12 @@ from parityboost.audit import audit
 from parityboost.datasets import load_adult
 
 adult = load_adult()
-X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
-model = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0).fit(X, y)
+X, X_test, y, y_test = train_test_split(
+    adult.data, adult.target, test_size=0.5, random_state=0
+)
+model = HistGradientBoostingClassifier(
+    categorical_features="from_dtype", random_state=0
+).fit(X, y)
 
 result = audit(
     y_test,
@@ -27,20 +31,26 @@ for sentence in result.summary()[:4]:
     print("-", sentence)
 
 # %%
-# Every rate has an interval. Where it is wide, there is not much to say about the group.
+# Every rate has an interval. Where it is wide, little is known about the group.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
 names = {"tpr": "true positive rate", "fpr": "false positive rate"}
 for ax, (rate, title) in zip(axes, names.items(), strict=True):
     rows = result.groups.iloc[::-1]
-    ax.hlines(rows["group"], rows[f"{rate}_lower"], rows[f"{rate}_upper"], color="#0072B2", linewidth=2)
+    ax.hlines(
+        rows["group"],
+        rows[f"{rate}_lower"],
+        rows[f"{rate}_upper"],
+        color="#0072B2",
+        linewidth=2,
+    )
     ax.plot(rows[rate], rows["group"], "o", color="#0072B2")
     ax.set_xlabel(f"{title}, 95 % interval")
     ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Gradient boosting is well calibrated in both groups (of those with score 0.7, seven in ten are positive), and has
-# different error rates all the same: where base rates differ, one excludes the other.
+# Gradient boosting is well calibrated in both groups (of those with score 0.7, seven in ten are positive), and still
+# has different error rates: where base rates differ, a model cannot have both.
 
 figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
 for group, colour in (("Female", "#E69F00"), ("Male", "#0072B2")):

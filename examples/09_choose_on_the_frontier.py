@@ -14,12 +14,14 @@ from parityboost.datasets import load_adult
 from parityboost.metrics import balanced_error_rate, disparate_mistreatment
 
 adult = load_adult()
-X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
+X, X_test, y, y_test = train_test_split(
+    adult.data, adult.target, test_size=0.5, random_state=0
+)
 model = AdaFairClassifier(random_state=0).fit(X, y, sensitive_features=X["sex"])
 frontier = model.frontier()
 
 # %%
-# Measured on the validation data, and for some of the choices on the test data: the promise and what came of it.
+# Measured on the validation data that the choice is made on, and for some of the choices on test data.
 
 
 def on_test():
@@ -31,11 +33,28 @@ def on_test():
 
 
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-ax.plot(*on_test(), "s", color="black", markersize=8, label="θ as chosen in training, on test data")
-ax.step(frontier["violation"], frontier["ber"], where="post", color="#0072B2", label="frontier, on validation data")
+ax.plot(
+    *on_test(),
+    "s",
+    color="black",
+    markersize=8,
+    label="θ as chosen in training, on test data",
+)
+ax.step(
+    frontier["violation"],
+    frontier["ber"],
+    where="post",
+    color="#0072B2",
+    label="frontier, on validation data",
+)
 for k, choice in enumerate(frontier.iloc[::6].itertuples()):
     model.set_theta(choice.theta).set_threshold(choice.threshold)
-    ax.plot(*on_test(), "o", color="#E69F00", label="the same choices, on test data" if k == 0 else None)
+    ax.plot(
+        *on_test(),
+        "o",
+        color="#E69F00",
+        label="the same choices, on test data" if k == 0 else None,
+    )
 ax.set(xlabel="disparate mistreatment", ylabel="balanced error")
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)

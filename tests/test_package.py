@@ -257,3 +257,4 @@ def test_the_version_is_that_of_the_project():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf8")
     assert f'version = "{parityboost.__version__}"' in text
     assert f"\nversion: {parityboost.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf8")
+    assert f"version = {{{parityboost.__version__}}}" in (ROOT / "docs" / "cite.md").read_text(encoding="utf8")

@@ -2,19 +2,15 @@
 
 # No postponed annotations here: typer reads them, and typer is imported only when the application is made.
 import os
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ._cli._dask import with_address
 from ._cli._files import check_files, check_report
-from ._cli._options import as_number, read_bands, read_format, spread
+from ._cli._options import as_number, read_bands, read_format
 from ._cli._reproduce import run_reproduction, show_datasets
+from ._cli._running import one_sentence, say, spread
 from ._cli._streams import is_standard
-from ._cli._text import printable
 from ._table.grouping import Grouping
 
 if TYPE_CHECKING:
@@ -68,6 +64,21 @@ def _make_app() -> "typer.Typer":
         ),
     ]
 
+    title_option = Annotated[str | None, typer.Option(help="Heading of the report.", show_default="the file's name")]
+    about_option = Annotated[
+        Path | None, typer.Option(help="TOML file for the model card: purpose, owner, intended_use and so on.")
+    ]
+    fail_option = Annotated[
+        float | None,
+        typer.Option(help="Exit with 1 if the gap trained for is undefined or its whole interval lies above this."),
+    ]
+
+    def stop_if(too_far: list[str]) -> None:
+        """End with exit code 1 if a limit is not kept."""
+        if too_far:
+            say("\n".join(too_far), err=True)
+            raise typer.Exit(1)
+
     def show_version(wanted: bool) -> None:
         if wanted:
             from . import __version__
@@ -110,7 +121,10 @@ def _make_app() -> "typer.Typer":
         model: Annotated[Path, typer.Option(help="Where to save the model; - is standard output.")] = Path(
             "model.json"
         ),
-        report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
+        report: Annotated[Path | None, typer.Option(help="Also write a report (.html, .md or .json).")] = None,
+        title: title_option = None,
+        about: about_option = None,
+        fail_above: fail_option = None,
         notion: Annotated[
             str,
             typer.Option(
@@ -163,7 +177,10 @@ def _make_app() -> "typer.Typer":
         holdout: Annotated[
             float | None,
             typer.Option(
-                help="Share of the rows to measure on.", min=0, max=0.9, show_default="0.3 with --report, else 0"
+                help="Share of the rows to measure on.",
+                min=0,
+                max=0.9,
+                show_default="0.3 with --report or --fail-above, else 0",
             ),
         ] = None,
         seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
@@ -182,46 +199,33 @@ def _make_app() -> "typer.Typer":
         with one_sentence():
             words = (None, "auto", "per_group")
             cut = threshold if threshold in words else as_number("--threshold", str(threshold))
-            chosen = {
-                "n_estimators": rounds,
-                "max_depth": depth,
-                "dial": dial or None,
-                "threshold": cut,
-                "class_weight": class_weight,
-                "keep": keep,
-            }
-            parameters = {
-                "method": method,
-                "notion": notion,
-                "c": c,
-                "epsilon": epsilon,
-                "max_violation": max_violation,
-                "random_state": seed,
-                "n_jobs": jobs,
-                "device": device,
-                "bands": read_bands(bands),
-                "missing_group": missing_group,
-                **{name: value for name, value in chosen.items() if value is not None},
-            }
+            chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial or None}
+            chosen |= {"threshold": cut, "class_weight": class_weight, "keep": keep}
+            parameters = {"method": method, "notion": notion, "c": c, "epsilon": epsilon, "n_jobs": jobs}
+            parameters |= {"max_violation": max_violation, "random_state": seed, "device": device}
+            parameters |= {"bands": read_bands(bands), "missing_group": missing_group}
+            parameters |= {name: value for name, value in chosen.items() if value is not None}
             if dask is not None:
-                _dask.refuse(report=report, holdout=holdout, encoding=encoding, sep=sep, decimal=decimal)
+                _dask.refuse(report=report, title=title, about=about, fail_above=fail_above, holdout=holdout)
+                _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
                 told = _dask.train(data, target, positive, sensitive, parameters, model, dask, drop, exclude_sensitive)
                 return say(told)
             text_format = read_format(encoding, sep, decimal)
-            told = _models.train(
+            told, too_far = _models.train(
                 data,
                 target,
                 positive,
                 sensitive,
                 parameters,
                 model,
-                report,
+                _models.Page(report, title, about, fail_above),
                 drop,
                 exclude_sensitive,
                 holdout,
                 text_format,
             )
             say(told, err=is_standard(model))
+        stop_if(too_far)
 
     @app.command(cls=ListOptions)
     def predict(
@@ -266,7 +270,9 @@ def _make_app() -> "typer.Typer":
             list[str] | None,
             typer.Option(help="Measures that --fail-above looks at.", show_default="the four notions'"),
         ] = None,
-        report: Annotated[Path | None, typer.Option(help="Also write a report (.html or .json).")] = None,
+        report: Annotated[Path | None, typer.Option(help="Also write a report (.html, .md or .json).")] = None,
+        title: title_option = None,
+        about: about_option = None,
         bands: bands_option = None,
         missing_group: missing_option = None,
         encoding: encoding_option = None,
@@ -277,8 +283,8 @@ def _make_app() -> "typer.Typer":
         from ._cli import _models
 
         with one_sentence():
-            check_files({"the data": data}, {"--report": report})
-            check_report(report)
+            check_files({"the data": data, "--about": about}, {"--report": report})
+            check_report("--report", report)
             found = _models.audit(
                 data,
                 target,
@@ -291,14 +297,43 @@ def _make_app() -> "typer.Typer":
                 read_format(encoding, sep, decimal),
                 Grouping(read_bands(bands), missing_group),
             )
-            too_far = _models.exceeding(found, fail_above, measure)
+            too_far = _models.exceeding(found.measures, fail_above, measure)
             say(str(found))
             if report is not None:
-                _models.write_audit(found, report, data)
+                page = _models.Page(report, title, about, fail_above)
+                _models.write_audit(found, page, data, measure)
                 say(f"Report: {report}")
-        if too_far:
-            say("\n".join(too_far), err=True)
-            raise typer.Exit(1)
+        stop_if(too_far)
+
+    @app.command(cls=ListOptions)
+    def report(
+        model: Annotated[Path, typer.Argument(help="A model file.")],
+        data: Annotated[Path, typer.Argument(help=f"Rows that it was not trained on, with their labels: {TABLE}.")],
+        target: Annotated[str, typer.Option(help="Column of the true labels.")],
+        sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns, as in training.")],
+        out: Annotated[Path, typer.Option(help="Where to write the report (.html, .md or .json).")] = Path(
+            "report.html"
+        ),
+        title: title_option = None,
+        about: about_option = None,
+        fail_above: fail_option = None,
+        against: Annotated[Path | None, typer.Option(help="Model file to compare with.")] = None,
+        person: Annotated[
+            int | None, typer.Option(help="Number of a row, from 1, to explain step by step.", min=1)
+        ] = None,
+        encoding: encoding_option = None,
+        sep: sep_option = None,
+        decimal: decimal_option = None,
+    ) -> None:
+        """Report on a saved model: what it does to the groups of other rows, as a page or a model card."""
+        from ._cli import _models, _report
+
+        with one_sentence():
+            page = _models.Page(out, title, about, fail_above)
+            text_format = read_format(encoding, sep, decimal)
+            told, too_far = _report.report(model, data, target, sensitive, page, against, person, text_format)
+            say(told)
+        stop_if(too_far)
 
     @app.command()
     def explain(
@@ -355,34 +390,6 @@ def _make_app() -> "typer.Typer":
             run_reproduction(figure or None, names, settings, n_splits, n_jobs, out, retry_failed)
 
     return app
-
-
-def say(text: str, err: bool = False) -> None:
-    """Print what may hold names and values from a file."""
-    import typer
-
-    typer.echo(printable(text), err=err)
-
-
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Bad input ends in one sentence on standard error and exit code 2, not in a traceback."""
-    import typer
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other libraries, to their developers
-            warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = lambda message, *_: say(f"Warning: {message}", err=True)
-            yield
-    except BrokenPipeError:  # whoever reads our output has read enough, as head does
-        with suppress(OSError, ValueError):  # nothing is left for Python to write when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
-    except (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError) as error:
-        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-        say(f"Error: {text}", err=True)
-        raise typer.Exit(2) from error
 
 
 def __getattr__(name: str) -> Any:

@@ -155,6 +155,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     feature_importances_ : ndarray of shape (n_features_in_,)
         Each feature's share of the weights α of the θ learners; a tree of depth two divides its α by the gain of its
         splits.
+    n_samples_fit_ : int
+        Number of rows that ``fit`` was given, without those of weight 0.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 

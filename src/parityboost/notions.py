@@ -164,7 +164,7 @@ class FairnessNotion:
 
 
 class StatisticalParity(FairnessNotion):
-    """Equal rates of positive predictions: δSP = 0 (Eqs. 1 and 8).
+    """Equal rates of positive predictions: δSP = 0, equations 1 and 8 of the paper.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class StatisticalParity(FairnessNotion):
 
 
 class EqualOpportunity(FairnessNotion):
-    """Equal false negative rates: δFNR = 0 (Eqs. 2 and 10).
+    """Equal false negative rates: δFNR = 0, equations 2 and 10 of the paper.
 
     Examples
     --------
@@ -232,7 +232,7 @@ class PredictiveEquality(FairnessNotion):
 
 
 class DisparateMistreatment(FairnessNotion):
-    """Equal false negative and false positive rates: |δFNR| + |δFPR| = 0 (Eqs. 4, 10 and 12).
+    """Equal false negative and false positive rates: |δFNR| + |δFPR| = 0, equations 4, 10 and 12.
 
     The violation is the *sum* of the two differences; fairlearn's ``equalized_odds_difference`` is the larger of them.
 

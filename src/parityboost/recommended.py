@@ -105,7 +105,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
 
     Attributes
     ----------
-    classes_, groups_, threshold_, warnings_, feature_importances_, n_features_in_, feature_names_in_ :
+    classes_, groups_, threshold_, warnings_, feature_importances_, n_samples_fit_, n_features_in_, feature_names_in_ :
         As in :class:`AdaFairClassifier`.
     fairness_ : float
         Where the model stands between the plain one (0) and the fair one (1), see :meth:`set_fairness`.

@@ -316,3 +316,29 @@ def test_a_model_that_could_not_be_saved_is_not_trained(folder, monkeypatch):
 
 def test_a_model_file_is_read_back_by_what_it_is_called(folder):
     assert load(folder / "soft-m.json").theta_ == json.loads((folder / "m.json").read_text())["theta"]
+
+
+def test_nothing_is_saved_if_rows_that_will_be_held_out_cannot_be_predicted(tmp_path):
+    table = pd.DataFrame({"x": np.arange(200.0), "y": np.tile(["no", "yes"], 100), "g": np.repeat(["a", "b"], 100)})
+    for row in (0, 60, 120, 180):  # in one of the two parts, whichever
+        table.assign(x=table["x"].where(table.index != row, np.inf)).to_csv(tmp_path / "t.csv", index=False)
+        options = ["--target", "y", "--sensitive", "g", "--positive", "yes", "--rounds", 3, "--holdout", 0.5]
+        result = run("train", tmp_path / "t.csv", *options, "--model", tmp_path / "m.json")
+        assert result.exit_code == 2 and "column 'x' of X contains infinity" in result.output
+        assert not (tmp_path / "m.json").exists()
+
+
+def test_messages_do_not_show_names_at_any_length(tmp_path):
+    long = "n" * 50_000
+    table = pd.DataFrame(
+        {long: [1.0, 2.0] * 10, "y": ["no", "yes", long, "no"] * 5, "g": ["a", "b"] * 10, "p": [0, 1] * 10}
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    rest = ["--sensitive", "g", "--positive", "yes", "--model", tmp_path / "m.json"]
+    for arguments in (
+        ["train", tmp_path / "t.csv", "--target", "z", *rest],
+        ["train", tmp_path / "t.csv", "--target", "y", *rest],
+        ["audit", tmp_path / "t.csv", "--target", "y", "--prediction", "p", "--sensitive", "g"],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2 and len(result.output) < 500, result.output[:1000]

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import parityboost
 from parityboost import AdaFairClassifier, ParityBoostClassifier, cli
+from parityboost._cli._warnings import as_options
 from parityboost.audit import audit
 from parityboost.datasets import load_adult, read_table
 from parityboost.explain import contributions
@@ -559,7 +560,8 @@ def test_train_passes_on_how_to_choose_and_says_what_fit_says(folder, tmp_path):
     model = parityboost.load(tmp_path / "m.json")
     assert (model.max_violation, model.keep) == (0.01, 0.9)
     assert model.warnings_
-    assert all(f"Warning: {message}" in result.output for message in model.warnings_)
+    assert all(f"Warning: {as_options(message)}" in result.output for message in model.warnings_)
+    assert "that --keep 0.9 allows" in result.output and "keep=" not in result.output
 
 
 def test_a_model_of_hardly_any_round_and_a_column_of_too_many_categories_are_told(tmp_path):

@@ -340,8 +340,8 @@ def test_markdown_tables_are_aligned_and_escape_bars():
 def test_readable_claims_have_sane_digits_and_signs(made):
     store, runs = made
     text = readable_claims(compare(CLAIMS, {"ours": Results(store, runs)}), ["ours"])
-    assert text["ours"].str.fullmatch(r"⚪ –|[🟢🟡🔴] [+−]?\d+\.(\d|\d{3})( ± \d+\.(\d|\d{3}))?( tie)?").all()
-    differences = pd.Series([claim.check.signed for claim in CLAIMS]) & ~text["ours"].str.startswith("⚪")
+    assert text["ours"].str.fullmatch(r"○ –|[✓≈✗] [+−]?\d+\.(\d|\d{3})( ± \d+\.(\d|\d{3}))?( tie)?").all()
+    differences = pd.Series([claim.check.signed for claim in CLAIMS]) & ~text["ours"].str.startswith("○")
     assert differences.any()
     assert text.loc[differences, "ours"].str.match(r". [+−]").all()
     assert not text.loc[~differences, "ours"].str.match(r". [+−]").any()

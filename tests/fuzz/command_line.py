@@ -21,6 +21,7 @@ from parityboost import cli
 
 from .columns import pick
 from .engine import ACCEPTED, REFUSED
+from .fitting import DATA_REFUSED
 from .tables import chance
 
 NAMES = [
@@ -107,7 +108,8 @@ def rewrite(change, *more, fails=True):
     def spoil(world, path):
         plain = world.table.to_csv(index=False).encode()
         path.write_bytes(change(plain))
-        (world.wrong if fails else world.odd)(path.name, "target must be", "sensitive must be", *more)
+        # A byte in the wrong place may make one of the columns something else.
+        (world.wrong if fails else world.odd)(path.name, "target must be", "sensitive must be", "column '", *more)
 
     return spoil
 
@@ -148,6 +150,14 @@ SOUND_OPTIONS = [
     ),
     *(["--class-weight", "balanced"], ["--notion", "none"], ["--notion", "statistical_parity"], ["--seed", "7"]),
     *(["--exclude-sensitive"], ["--jobs", "2"], ["--jobs", "-1"], ["--threshold", "-0.5"], ["--holdout", "0"]),
+    *(
+        ["--method", "adafair"],
+        ["--method", "adafair"],
+        ["--method", "parityboost"],
+        ["--depth", "1"],
+        ["--depth", "2"],
+    ),
+    *(["--dial", "--method", "parityboost"], ["--keep", "0.9"], ["--max-violation", "0.05"], ["--encoding", "utf-8"]),
 ]
 BAD_OPTIONS = [
     *(
@@ -162,6 +172,8 @@ BAD_OPTIONS = [
     *(["--drop", "no such column"], ["--jobs", "0"], ["--jobs", "x"], ["--no-such-option", "1"], ["--seed", "-1"]),
     *(["--target", "no such column"], ["--sensitive", "no such column"], ["--positive", "no such value"]),
     *(["--rounds", "1" * 5000], ["--seed", str(10**30)], ["--epsilon", "nan"], ["--c", "nan"], ["--jobs", "100000"]),
+    *(["--method", "best"], ["--depth", "3"], ["--keep", "2"], ["--max-violation", "-1"], ["--bands", "no such=1,2"]),
+    *(["--encoding", "no such"], ["--decimal", ";"], ["--sep", "ab"], ["--device", "gpu"]),
 ]
 ROLES = ("target", "positive", "sensitive", "drop")
 
@@ -180,7 +192,7 @@ def draw_train(world, path, model):
         known = {"--rounds": "n_estimators", "--jobs": "n_jobs", "--seed": "random_state"}
         world.wrong(name, name.strip("-").replace("-", "_"), known.get(name, name), *values)
     if chance(rng, 0.05):
-        del options[pick(rng, ["--target", "--positive", "--sensitive"])]
+        options.pop(pick(rng, ["--target", "--positive", "--sensitive"]), None)
         world.wrong("--target", "--positive", "--sensitive")
     if chance(rng, 0.1):
         report = path.parent / pick(rng, ["report.html", "report.json", "report.txt", "no such folder/report.html"])
@@ -320,12 +332,13 @@ def check(world, arguments, result, before, after, outputs):
     assert code != 1 or "--fail-above" in arguments, f"exit code 1 of {arguments}"
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
     if code == 2:
-        assert not changed, f"failed, but changed {changed}"
+        assert not changed, f"failed, but changed {changed}: {shown}"
         errors = [line for line in result.stderr.splitlines() if not line.startswith("Warning: ")]
         usage = "Usage:" in result.stderr
         assert usage or (len(errors) == 1 and errors[0].startswith("Error: ")), f"not one sentence: {result.stderr!r}"
         assert len(shown) < 3000, f"an error of {len(shown)} characters: {shown[:300]}"
         named = any(bare(word) in bare(result.stderr) for word in world.words if bare(word))
+        named = named or DATA_REFUSED.search(result.stderr)
         assert named, f"{result.stderr!r} names none of {world.words}"
         return REFUSED
     assert not world.must_fail, f"accepted, though wrong are {world.words}"

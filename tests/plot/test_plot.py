@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from parityboost import AdaFairClassifier, explain, metrics, plot
+from conftest import make_people
+from parityboost import AdaFairClassifier, ParityBoostClassifier, explain, metrics, plot
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.plot import _style
 
@@ -422,3 +423,39 @@ def test_text_is_taken_literally():
     assert _style.plain("$5 to $9") == r"\$5 to \$9"
     assert _style.signed(-0.25) == "−0.25"
     assert _style.signed(-0.001) == "0.00"
+
+
+def test_reliability_shows_shares_that_came_true():
+    rng = np.random.default_rng(0)
+    probability = rng.random(4_000)
+    y = rng.random(4_000) < probability
+    group = rng.choice(["a", "b"], 4_000)
+    ax = plot.reliability(y, probability)
+    points = ax.containers[0].lines[0].get_xydata()
+    assert len(points) == 10
+    np.testing.assert_allclose(points[:, 0], points[:, 1], atol=0.08)
+    inside = probability <= np.quantile(probability, 0.1)
+    np.testing.assert_allclose(points[0], [probability[inside].mean(), y[inside].mean()], atol=1e-3)
+    ax = plot.reliability(np.where(y, "yes", "no"), probability, group, pos_label="yes")
+    assert [container.get_label() for container in ax.containers] == ["a", "b"]
+    colours = {container.lines[0].get_color() for container in ax.containers}
+    assert len(colours) == 2 and _style.OURS not in colours
+    plt.close("all")
+
+
+@pytest.mark.parametrize("feature", ["skill", "job"])
+def test_shapes_of_an_average_have_bands(feature):
+    X, y, group = make_people(300)
+    model = ParityBoostClassifier(n_bags=3, n_estimators=20, random_state=0).fit(X, y, sensitive_features=group)
+    function = explain.shape_function(model, feature)
+    assert len(function.spread) == len(function.scores) and max(function.spread) > 0
+    assert function.frame()["spread"].notna().sum() == len(function.scores)
+    ax = plot.shape_function(model, feature)
+    if feature == "skill":
+        steps = ax.patches[0].get_data()
+        np.testing.assert_allclose(steps.values - function.scores, function.spread)
+        np.testing.assert_allclose(function.scores - np.asarray(steps.baseline), function.spread)
+    else:
+        texts = [text.get_text() for text in ax.texts if "±" in text.get_text()]
+        assert any(text.endswith(f"± {max(function.spread):.2f}") for text in texts)
+    plt.close("all")

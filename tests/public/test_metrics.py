@@ -102,6 +102,14 @@ def test_several_sensitive_columns_are_crossed():
     assert table.index.tolist() == ["f & False", "f & True", "m & True", "all"]
 
 
+def test_the_table_counts_people_in_whole_numbers_and_weights_in_floats():
+    y, p, s = [1, 0, 1, 0], [1, 1, 0, 0], list("mmff")
+    counted = metrics.group_table(y, p, sensitive_features=s)
+    assert counted["n"].dtype == np.int64 and counted["n"].tolist() == [2, 2, 4]
+    weighted = metrics.group_table(y, p, sensitive_features=s, sample_weight=[0.5, 0.5, 0.25, 0.5])
+    assert weighted["n"].tolist() == [0.75, 1.0, 1.75]
+
+
 def test_a_group_without_positives_has_no_tpr_and_is_left_out():
     y, p, s = [1, 0, 1, 0, 0], [1, 0, 0, 0, 1], ["a", "a", "b", "b", "c"]
     assert np.isnan(metrics.group_table(y, p, sensitive_features=s).loc["c", "tpr"])

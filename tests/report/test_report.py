@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from importlib import resources
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ from parityboost._stats.intervals import Interval
 from parityboost.audit import audit
 from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
-from parityboost.report import _measures, _plots
+from parityboost.plot import _style
+from parityboost.report import _measures, _plots, _tables
 
 NASTY = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "<!--\u2028&amp;", "{{ 7 * 7 }} %{x}"]
 MEASURES = {
@@ -184,7 +186,9 @@ def test_what_is_not_defined_is_said_to_be(people):
     assert [gap["rows"] for gap in built["gaps"]] == ["negatives"]
     assert next(row for row in built["comparison"]["rows"] if row["measure"] == "equal_opportunity")["lower"] is None
     text = " ".join(Reader(report.to_html(built)).text)
-    assert "(disparate mistreatment) is not defined (not defined for fewer than two groups; no positives: b)" in text
+    assert "These cannot be compared: missed positives (group: not defined for fewer than two groups" in text
+    gap = built["summary"]["strip"][1]
+    assert gap["value"] == "–" and "no positives: b" in gap["remark"]
 
 
 def test_wide_data_are_cut_short_and_nothing_is_left_out_of_sums():
@@ -330,7 +334,14 @@ def test_several_columns_are_shown_each_and_crossed(people):
     for change, columns in zip(changes, (both[["group"]], both[["member"]], both), strict=True):
         value = metrics.statistical_parity_difference(y, model.predict(X), sensitive_features=columns)
         assert change["model"]["value"] == pytest.approx(value)
-    assert "Rates by group of group &amp; member" in report.to_html(built)
+    html = report.to_html(built)
+    assert "The groups of group &amp; member" in html
+    rows = _tables.attributes(built).rows  # one row for each, in place of sentences
+    assert [row[0] for row in rows] == built["data"]["attributes"]
+    assert "What was found, one row per attribute" in html
+    differences = [item for item in built["summary"]["conclude"] if item.startswith(("group:", "member:", "group &"))]
+    assert len(differences) <= 3
+    assert sum("No difference is established" in item for item in built["summary"]["conclude"]) <= 1
 
 
 def test_the_sensitive_column_may_be_named_by_the_model(people):
@@ -421,7 +432,7 @@ def test_an_audit_has_the_sections_that_need_no_model(people):
     text = " ".join(page.text)
     assert {"Ours", "2024-01-01", "How to read this report"} <= {part.strip() for part in page.text} | {"2024-01-01"}
     assert "What a score means, by team" in text
-    for absent in ("The model is", "Training, round by round", "slider", "What makes the gap"):
+    for absent in ("The model is", "Other settings", "slider", "What makes the gap"):
         assert absent not in text
 
 
@@ -430,8 +441,9 @@ def test_summaries_say_established_only_what_is(people):
     _, y, group = people
     few = audit(y[:12], y[:12], sensitive_features={"team": group[:12]})
     summary = report.build_audit(few)["summary"]
-    assert any("no difference in missed positives" in item for item in summary["conclude"])
-    assert summary["not_conclude"][0].startswith("That there is no difference where none is established")
+    open_items = [item for item in summary["conclude"] if "No difference is established" in item]
+    assert len(open_items) == 1 and "missed positives" in open_items[0] and "not ruled out" in open_items[0]
+    assert summary["not_conclude"][0].startswith("That groups are treated alike because no difference was found")
 
 
 def test_a_model_that_uses_the_sensitive_attribute_is_said_to(people):
@@ -442,7 +454,7 @@ def test_a_model_that_uses_the_sensitive_attribute_is_said_to(people):
     blind = AdaFairClassifier(n_estimators=10, random_state=0)
     blind.fit(X.drop(columns="group"), y, sensitive_features=X["group"])
     items = _summary(blind, X.drop(columns="group"), y, X["group"])["not_conclude"]
-    assert any("other features may stand in for it" in item for item in items)
+    assert any("other columns may stand in for it" in item for item in items)
 
 
 def _summary(model, X, y, group):
@@ -513,7 +525,21 @@ def test_a_model_that_tells_nobody_apart_is_the_headline():
     model = AdaFairClassifier(n_estimators=20, random_state=0).fit(X, y, sensitive_features=group)
     model.set_theta(1).set_threshold(100.0)
     page = report.build(model, X, y, sensitive_features=group)
-    assert page["summary"]["sentences"][0].startswith("The model predicts “Fail” for everyone.")
+    assert page["summary"]["degenerate"].startswith("The model predicts “Fail” for everyone.")
     assert page["model"]["warnings"] == model.warnings_
-    html = report.to_html(page)
-    assert all(word in html for word in ("What was noticed in training", "25 groups: the largest difference"))
+    text = " ".join(Reader(report.to_html(page)).text)
+    assert text.index("The model predicts “Fail” for everyone.") < text.index("Lowest selection ratio")
+    assert all(word in text for word in ("Before you read on", "From training: 25 groups: the largest difference"))
+
+
+def test_models_and_groups_have_the_colours_of_the_plots_and_none_in_common():
+    css = resources.files("parityboost.report").joinpath("_style.css").read_text(encoding="utf8")
+    light, dark = (
+        dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6})", part)) for part in css.split('[data-theme="dark"]')
+    )
+    assert [light["baseline"], light["ours"]] == [_style.PLAIN.lower(), _style.OURS.lower()]
+    assert [light[f"group-{i + 1}"] for i in range(6)] == [colour.lower() for colour in _style.GROUPS]
+    assert not {*_style.GROUPS} & {*_style.METHODS.values(), *_style.PALETTE, _style.UP, _style.DOWN}
+    for theme in (light, dark):
+        names = [name for name in theme if name.startswith("group-") or name in ("baseline", "ours", "down")]
+        assert len({theme[name] for name in names}) == len(names) == 9

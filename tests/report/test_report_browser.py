@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import make_people
+from conftest import DATA, make_people, needs_data
 from parityboost import AdaFairClassifier, metrics, report
 from parityboost.audit import audit
+from parityboost.datasets import fetch_bank, fetch_compas, load_adult
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -62,7 +63,7 @@ def shown(page, cell):
 def check_round(page, theta, example):
     _, model, X, y, group = example
     predicted = list(model.staged_predict(X))[theta - 1]
-    assert page.locator("#theta-now").inner_text() == f"θ\u00a0=\u00a0{theta}"
+    assert page.locator("#theta-now").inner_text() == f"{theta} rule{'s' if theta > 1 else ''}"
     expected = {
         "accuracy": np.mean(y == predicted),
         "balanced_accuracy": 1 - metrics.balanced_error_rate(y, predicted),
@@ -73,7 +74,8 @@ def check_round(page, theta, example):
     }
     table = metrics.group_table(y, predicted, sensitive_features=group).iloc[:-1]
     for g in range(len(table)):
-        for rate in ("tpr", "tnr", "selection_rate", "accuracy"):
+        expected |= {f"fnr-{g}": 1 - table["tpr"].iloc[g], f"fpr-{g}": 1 - table["tnr"].iloc[g]}
+        for rate in ("selection_rate", "accuracy"):
             expected[f"{rate}-{g}"] = table[rate].iloc[g]
     for cell, value in expected.items():
         assert shown(page, cell) == pytest.approx(100 * value, abs=0.0501), (theta, cell)
@@ -85,7 +87,7 @@ def test_the_slider_shows_the_measures_of_any_round(example):
     path, model, *_ = example
     with opened(path) as page:
         check_round(page, model.theta_, example)
-        slider = page.get_by_label("Number of learners θ")
+        slider = page.get_by_label("Number of rules")
         slider.focus()
         page.keyboard.press("Home")
         check_round(page, 1, example)
@@ -95,8 +97,8 @@ def test_the_slider_shows_the_measures_of_any_round(example):
         check_round(page, model.n_estimators_, example)
         slider.fill("17")
         check_round(page, 17, example)
-        assert slider.get_attribute("aria-valuetext") == "17 learners"
-        page.get_by_role("button", name="Back to the chosen").click()
+        assert slider.get_attribute("aria-valuetext") == "17 rules"
+        page.get_by_role("button", name="Back to the model").click()
         check_round(page, model.theta_, example)
 
 
@@ -137,19 +139,25 @@ def test_a_phone_scrolls_down_only_and_the_keyboard_gets_everywhere(example):
 def test_paper_is_white_and_shows_what_is_folded(example):
     path, *_ = example
     with opened(path, color_scheme="dark") as page:
-        folded = page.locator("figure details:not(.long) table").first
+        folded = page.locator("details.data:not(.long) table").first
         assert not folded.is_visible()
+        where = "[...document.querySelectorAll('details.data')].map(e => e.parentNode.id || e.parentNode.tagName)"
+        places = page.evaluate(where)
+        assert "appendix" not in places and places.count("MAIN") == 0
         assert page.pdf(format="A4").startswith(b"%PDF")
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         page.set_viewport_size({"width": 680, "height": 960})
         page.emulate_media(media="print")
         page.locator("html[data-theme=light]").wait_for(state="attached")
         assert folded.is_visible()
-        assert not page.get_by_label("Number of learners θ").is_visible()
+        assert set(page.evaluate(where)) == {"appendix"}
+        assert page.locator(".screen:visible").count() == 0
+        assert not page.get_by_label("Number of rules").is_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 680
         page.emulate_media(media="screen")
         page.locator("html[data-theme=dark]").wait_for(state="attached")
         assert not folded.is_visible()
+        assert page.evaluate(where) == places
 
 
 def test_the_page_of_an_audit_works_without_a_model(tmp_path):
@@ -162,3 +170,72 @@ def test_the_page_of_an_audit_works_without_a_model(tmp_path):
         assert page.locator("[data-chart]").count() == 2
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert page.locator("#theta").count() == 0
+
+
+DATASETS = {"adult": load_adult, "bank": fetch_bank, "compas": fetch_compas}
+
+
+@pytest.fixture(
+    scope="module", params=["adult", *(pytest.param(name, marks=needs_data) for name in ("bank", "compas"))]
+)
+def real(request, tmp_path_factory):
+    """The report on a real table, with plain AdaBoost beside it."""
+    data = DATASETS[request.param]()
+    half = len(data.data) // 2
+    model = AdaFairClassifier(n_estimators=60, random_state=0)
+    model.fit(data.data[:half], data.target[:half], sensitive_features=data.sensitive[:half])
+    path = tmp_path_factory.mktemp(request.param) / "report.html"
+    rest = data.data[half:], data.target[half:]
+    train = data.data[:half], data.target[:half]
+    report.write_report(path, model, *rest, sensitive_features=data.sensitive[half:], train=train)
+    return path
+
+
+def ends_of(page, selector):
+    """Where an element ends, in pixels from the top of the page."""
+    return page.evaluate(f"document.querySelector('{selector}').getBoundingClientRect().bottom + scrollY")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_groups_are_seen_without_much_scrolling(real, scheme):
+    with opened(real, viewport={"width": 1280, "height": 800}, color_scheme=scheme) as page:
+        assert ends_of(page, "[data-chart=groups-0]") <= 1500
+        assert ends_of(page, ".strip") <= 800  # the first screen
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        cut = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        assert page.evaluate(cut) == 0  # no table is wider than a desktop's page
+
+
+def test_printed_pages_are_full_and_the_groups_are_on_the_first_two(real):
+    pdfium = pytest.importorskip("pypdfium2", reason="pypdfium2 is not installed")
+    with opened(real, viewport={"width": 1280, "height": 800}) as page:
+        printed = page.pdf(format="A4")
+    with pdfium.PdfDocument(printed) as document:
+        sheets = [sheet.render(scale=0.5, grayscale=True).to_numpy() for sheet in document]
+        texts = [sheet.get_textpage().get_text_range() for sheet in document]
+    filled = []
+    for sheet in sheets:
+        margin = len(sheet) * 15 / 297
+        last = int(np.flatnonzero((sheet.reshape(len(sheet), -1) < 245).any(axis=1))[-1])
+        filled.append((last - margin) / (len(sheet) - 2 * margin))
+    assert sum(share >= 0.5 for share in filled[:-1]) >= 0.95 * (len(filled) - 1), filled
+    assert len(sheets) <= 20
+    assert any("Each dot is a group of" in " ".join(text.split()) for text in texts[:2])
+    assert not any("slider" in text for text in texts)
+    assert "Appendix" in "".join(texts[-8:])
+
+
+@pytest.mark.filterwarnings("ignore")
+@needs_data
+def test_a_leak_is_told_on_the_first_screen(tmp_path):
+    raw = pd.read_csv(DATA / "compas-scores-two-years.csv")
+    y, race = raw.pop("two_year_recid"), raw["race"]
+    model = AdaFairClassifier(n_estimators=20, random_state=0).fit(raw[:4000], y[:4000], sensitive_features=race[:4000])
+    path = tmp_path / "raw.html"
+    report.write_report(path, model, raw[4000:], y[4000:], sensitive_features=race[4000:])
+    with opened(path, viewport={"width": 1280, "height": 800}) as page:
+        assert "nearly decide" in page.locator(".warning li").first.inner_text()
+        assert ends_of(page, ".warning li") <= 400
+        assert ends_of(page, "[data-chart=groups-0]") <= 1500
+    with opened(path, viewport=PHONE) as page:
+        assert ends_of(page, ".warning li") <= PHONE["height"]

@@ -12,6 +12,7 @@ from .._table.sources import listed
 from ..datasets._formats import AS_FOUND, TextFormat
 from ..explain._reading import PAIR
 from ._files import check_model_file
+from ._models import size_of
 from ._streams import as_files
 from ._tables import read_pieces
 from ._text import one_line, shortened
@@ -59,7 +60,7 @@ def _explanation(model: Any, X: pd.DataFrame | None, feature: str | None, top: i
         return f"{one_line(feature)}: what each value adds to the score\n\n{table.to_string()}"
     table = importances(model).rename(index=one_line)
     lines = [
-        f"{type(model).__name__} for {model.notion!r}: θ = {model.theta_} of {model.n_estimators_} rounds, "
+        f"{type(model).__name__} for {model.notion!r}: {size_of(model)}, "
         f"positive class {model.classes_.tolist()[1]!r}.",
         "",
         table.head(top).round(4).to_string(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from .._engine.threads import MAX_THREADS
 from .._io.portable import too_large
 from .._stats import rates as _rates
 from .._table.grouping import AS_GIVEN, Grouping
+from .._table.sources import check_finite
 from ..audit import Audit
 from ..audit import audit as audit_predictions
 from ..baselines import AdaBoostClassifier
@@ -28,6 +29,7 @@ from ._files import check_files, check_model_file, check_report
 from ._streams import as_files, is_standard, standard_output
 from ._tables import read_pieces, table_writer
 from ._text import shortened
+from ._warnings import in_words_of_the_command_line, with_labels
 
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
@@ -37,6 +39,23 @@ METHODS = ("parityboost", "adafair")
 ADDED = ("prediction", "probability")
 
 
+class Page(NamedTuple):
+    """What is asked of a report: where it goes, its heading, the file of its model card, the largest gap."""
+
+    path: Path | None = None
+    title: str | None = None
+    about: Path | None = None
+    fail_above: float | None = None
+
+    def check(self, option: str) -> None:
+        """Say what is wrong before any work is done."""
+        from ..report._card import read_about
+
+        check_report(option, self.path)
+        read_about(self.about)
+        check_limit(self.fail_above)
+
+
 def train(
     data: Path,
     target: str,
@@ -44,15 +63,17 @@ def train(
     sensitive: list[str],
     parameters: dict[str, Any],
     model_path: Path,
-    report: Path | None = None,
+    page: Page,
     drop: list[str] | None = None,
     exclude_sensitive: bool = False,
     holdout: float | None = None,
     text_format: TextFormat = AS_FOUND,
-) -> str:
-    """Train, save the model, write the report; return what to tell the user."""
-    check_files({"the data": data}, {"--model": model_path, "--report": report})
-    check_report(report)
+) -> tuple[str, list[str]]:
+    """Train, save the model, write the report; return what to tell the user, and which limits are not kept."""
+    check_files({"the data": data, "--about": page.about}, {"--model": model_path, "--report": page.path})
+    page.check("--report")
+    if page.fail_above is not None and holdout == 0:
+        raise ValueError("--fail-above needs rows that the model was not trained on: use another --holdout than 0")
     parameters = dict(parameters)
     method = parameters.pop("method", METHODS[0])
     if method == "adafair" and parameters.get("dial"):
@@ -75,6 +96,7 @@ def train(
             f"{source} has a column {taken[0]!r}, which predict adds: rename it, or leave it out with --drop"
         )
     X, y, s = table.data, table.target, table.sensitive
+    check_finite(X)  # before anything is trained and saved: also the rows that will be held out
     raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
     n_groups = len(pd.DataFrame(s).drop_duplicates())
     model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters)
@@ -82,7 +104,8 @@ def train(
     problem = too_large(X.shape[1], n_groups, model.n_estimators, notion, model.threshold)
     if problem is not None:
         raise ValueError(f"the model could not be saved: {problem}; use fewer --rounds, or --drop what is not needed")
-    share = (0.3 if report else 0.0) if holdout is None else holdout
+    wanted = page.path is not None or page.fail_above is not None
+    share = (0.3 if wanted else 0.0) if holdout is None else holdout
     X_new, y_new, s_new, raw_new = X, y, s, raw
     if share:
         cells = pd.DataFrame(s).astype(str).agg("\t".join, axis=1) + "\t" + y.astype(str)
@@ -96,17 +119,19 @@ def train(
             X, y, s, raw, test_size=share, random_state=parameters.get("random_state"), stratify=cells
         )
     classes = class_labels(*find_classes(file[target], positive))
-    model.fit(X, classes[y.to_numpy()] if are_in_order(classes) else y, sensitive_features=raw)
+    in_order = are_in_order(classes)
+    with in_words_of_the_command_line(None if in_order else classes):
+        model.fit(X, classes[y.to_numpy()] if in_order else y, sensitive_features=raw)
+    if not in_order:
+        model.warnings_ = [with_labels(message, classes) for message in model.warnings_]
     model.classes_ = classes
     _save(model, model_path)
-    size = f"θ = {model.theta_} of {model.n_estimators_} rounds"
-    if isinstance(model, ParityBoostClassifier):
-        size = f"the mean of {len(model.thetas_)} trainings, {model.theta_} trees in all"
-    lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size}."]
+    lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size_of(model)}."]
     features = [name for name in sensitive if name in X]
     if features:
         lines.append(f"{_listed(features)} is also a feature of the model; --exclude-sensitive leaves it out.")
-    if share or report:
+    too_far: list[str] = []
+    if share or page.path:
         baseline = AdaBoostClassifier(model.n_estimators).fit(X, y)
         baseline.classes_ = model.classes_
     if share:
@@ -114,26 +139,42 @@ def train(
         predicted = model.predict(X_new, **({"sensitive_features": raw_new} if needs_groups(model) else {}))
         found = audit_predictions(labels, predicted, sensitive_features=s_new, positive_label=model.classes_[1])
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
+        too_far = exceeding(found.measures, page.fail_above, [measure_of(notion)])
         name = type(model).__name__.removesuffix("Classifier")
         lines += [*_beside(labels, predicted, baseline.predict(X_new), s_new, notion, model.classes_[1], name), ""]
     lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
-    if report:
+    if page.path is not None:
         from ..report import write_report
 
         if not share:
             lines.append("The report is on the rows that the model was trained on: it flatters the model.")
-        labels = pd.Series(model.classes_[y_new.to_numpy()], index=y_new.index)
+        labels = pd.Series(model.classes_[y_new.to_numpy()], index=y_new.index, name=target)
         write_report(
-            report,
+            page.path,
             model,
             X_new,
             labels,
             sensitive_features=raw_new,
             baseline=baseline,
-            title=f"Fairness report: {source.name}",
+            title=page.title or f"Fairness report: {source.name}",
+            about=page.about,
+            model_file=None if is_standard(model_path) else model_path,
+            limit=page.fail_above,
         )
-        lines.append(f"Report: {report}")
-    return "\n".join(lines)
+        lines.append(f"Report: {page.path}")
+    return "\n".join(lines), too_far
+
+
+def size_of(model: AdaFairClassifier) -> str:
+    """How large a model is, in words."""
+    if isinstance(model, ParityBoostClassifier):
+        return f"the mean of {len(model.thetas_)} trainings, {model.theta_} trees in all"
+    return f"θ = {model.theta_} of {model.n_estimators_} rounds"
+
+
+def measure_of(notion: FairnessNotion) -> str:
+    """The measure of an audit that a notion is about, as in a report."""
+    return notion.name if notion.name in NOTIONS else "disparate_mistreatment"
 
 
 def _save(model: AdaFairClassifier, path: Path) -> None:
@@ -281,26 +322,33 @@ def _as_number(value: Any) -> Any:
         return str(value)
 
 
-def write_audit(found: Audit, path: Path, data: Path) -> None:
-    """The audit as a page, or as JSON."""
+def write_audit(found: Audit, page: Page, data: Path, measures: list[str] | None) -> None:
+    """The audit as a page, a card or JSON."""
     from ..report import build_audit
     from ..report._render import write
 
     name = "standard input" if is_standard(data) else data.name
-    write(path, build_audit(found, title=f"Fairness audit: {name}"))
+    title = page.title or f"Fairness audit: {name}"
+    limits = {"limit": page.fail_above, "measures": measures or NOTIONS}
+    write(page.path, build_audit(found, title=title, about=page.about, **limits))  # type: ignore[arg-type]
 
 
-def exceeding(found: Audit, limit: float | None, measures: list[str] | None) -> list[str]:
-    """A line for each measure whose interval lies above the limit, or that is not known to be below it."""
-    known = list(dict.fromkeys(found.measures["measure"]))
+def check_limit(limit: float | None) -> None:
+    """Whether a limit is a difference."""
+    if limit is not None and not 0 <= limit < np.inf:
+        raise ValueError(f"--fail-above must be a difference such as 0.1, got {limit:g}")
+
+
+def exceeding(found: pd.DataFrame, limit: float | None, measures: list[str] | None) -> list[str]:
+    """A line for each of an audit's measures whose interval lies above the limit, or that cannot be judged."""
+    known = list(dict.fromkeys(found["measure"]))
     for name in measures or []:
         if name not in known:
             raise ValueError(f"unknown measure {name!r}; known are {', '.join(known)}")
+    check_limit(limit)
     if limit is None:
         return []
-    if not 0 <= limit < np.inf:
-        raise ValueError(f"--fail-above must be a difference such as 0.1, got {limit:g}")
-    watched = found.measures[found.measures["measure"].isin(measures or NOTIONS)]
+    watched = found[found["measure"].isin(measures or NOTIONS)]
     undefined = watched[watched["lower"].isna()]
     rows = watched[watched["lower"] > limit]
     return [

@@ -116,7 +116,7 @@ def _typed_frame(frame: pd.DataFrame, columns: dict[str, Any], decimal: str = ".
     frame = frame.copy()
     for name, column in columns.items():
         if isinstance(column, CategoricalColumn):
-            frame[name] = _as_type_of(column.categories, frame[name], decimal)
+            frame[name] = as_type_of(column.categories, frame[name], decimal)
     return frame
 
 
@@ -130,11 +130,11 @@ def _typed_groups(groups: pd.DataFrame, model: Any, decimal: str = ".") -> pd.Da
     groups = groups.copy()
     for j, name in enumerate(groups.columns):
         values = [group[j] for group in known if group[j] != model._grouping.missing_group]
-        groups[name] = _as_type_of([0.0] if name in bands else values, groups[name], decimal)
+        groups[name] = as_type_of([0.0] if name in bands else values, groups[name], decimal)
     return groups
 
 
-def _as_type_of(known: Sequence[Any], column: pd.Series[Any], decimal: str) -> pd.Series[Any]:
+def as_type_of(known: Sequence[Any], column: pd.Series[Any], decimal: str) -> pd.Series[Any]:
     """Values as booleans or numbers if the known ones are; what cannot be read so stays as it is."""
     if not known or isinstance(known[0], str) or pd.api.types.is_bool_dtype(column.dtype):
         return column

@@ -52,6 +52,7 @@ def describe(model: Any) -> dict[str, Any]:
         "parameters": {key: _encode_parameter(key, value) for key, value in _parameters(model).items()},
         **_describe_fitted_with(model),
         **({"warnings": list(model.warnings_)} if model.warnings_ else {}),
+        **({"rows": int(model.n_samples_fit_)} if hasattr(model, "n_samples_fit_") else {}),
         "classes": encode_array(model.classes_, "classes_"),
         "groups": [encode_value(group, "groups_") for group in model.groups_],
         "theta": int(model.theta_),

@@ -18,6 +18,7 @@ LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
 
 MAX_ALPHA, MAX_THRESHOLD = 1e3, 1e300
 MAX_WARNINGS = 100
+MAX_ROWS = 1 << 53
 MAX_PAIRS = 1000  # of a dictionary, such as class_weight
 
 REQUIRED = (

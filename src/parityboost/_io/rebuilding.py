@@ -24,7 +24,18 @@ from .json_values import (
     decode_value,
     object_array,
 )
-from .layout import CLASSES, FORMAT, LEARNERS, MAX_PAIRS, MAX_THRESHOLD, MAX_WARNINGS, REQUIRED, VERSION, find_class
+from .layout import (
+    CLASSES,
+    FORMAT,
+    LEARNERS,
+    MAX_PAIRS,
+    MAX_ROWS,
+    MAX_THRESHOLD,
+    MAX_WARNINGS,
+    REQUIRED,
+    VERSION,
+    find_class,
+)
 from .model_file import MAX_COLUMNS, MAX_GROUPS, MAX_LIST, MAX_STUMPS
 from .strict_json import ModelFileError, Node
 from .tree_json import read_alpha, read_trees
@@ -39,7 +50,7 @@ def rebuild(root: Node) -> Any:
         root.fail(f"an object with the field format={FORMAT!r}")
     if "version" in found and found["version"].integer(1, 2**31) > VERSION:
         found["version"].fail(f"a version up to {VERSION}: the file is from a newer parityboost, update to read it")
-    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings", *LEARNERS])
+    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings", "rows", *LEARNERS])
     for library in fields["made_with"].mapping().values():
         library.text()
 
@@ -47,6 +58,8 @@ def rebuild(root: Node) -> Any:
     model = _make_model(cls, fields["parameters"])
     _read_fitted_with(model, fields.get("fitted_with"))
     model.warnings_ = [node.text() for node in fields["warnings"].items(MAX_WARNINGS)] if "warnings" in fields else []
+    if "rows" in fields:  # files of 0.1 have none
+        model.n_samples_fit_ = fields["rows"].integer(1, MAX_ROWS)
     model.classes_ = decode_array(fields["classes"], 2, 2)
     model.groups_ = object_array(decode_distinct(fields["groups"], MAX_GROUPS, 1))
     for key, node in fields["fitted"].fields(cls._stored_values).items():

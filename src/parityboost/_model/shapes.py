@@ -36,6 +36,8 @@ class ShapeFunction:
         Score of a missing value.
     other : float or None, default=None
         Score of a category that did not occur in training, or that was too rare to be told apart. None for numbers.
+    spread : tuple of float or None, default=None
+        For an average of several trainings, how far these differ in each of the ``scores``: the standard deviation.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class ShapeFunction:
     scores: tuple[float, ...]
     missing: float
     other: float | None = None
+    spread: tuple[float, ...] | None = None
 
     @property
     def is_flat(self) -> bool:
@@ -83,20 +86,29 @@ class ShapeFunction:
             values = [*self.categories]
         if self.other is not None:
             values, scores = [*values, OTHER], [*scores, self.other]
-        return pd.DataFrame({"value": [*values, "missing"], "score": [*scores, self.missing]})
+        table = pd.DataFrame({"value": [*values, "missing"], "score": [*scores, self.missing]})
+        if self.spread is not None:
+            table["spread"] = [*self.spread, *[np.nan] * (len(table) - len(self.spread))]
+        return table
 
 
-def read_shape(column: Column, table: Floats) -> ShapeFunction:
-    """The step function of a column, from its score per code."""
+def read_shape(column: Column, table: Floats, spread: Floats | None = None) -> ShapeFunction:
+    """The step function of a column, from its score per code, and how far the trainings of an average differ there."""
+    of_bins = None if spread is None else spread[1 : column.n_bins + 1]
     scores, missing = table[1 : column.n_bins + 1], float(table[MISSING])
     if isinstance(column, CategoricalColumn):
         other = float(table[column.other])
-        return ShapeFunction(column.name, "categorical", (), column.categories, tuple(scores.tolist()), missing, other)
+        apart = None if of_bins is None else tuple(of_bins.tolist())
+        found = tuple(scores.tolist())
+        return ShapeFunction(column.name, "categorical", (), column.categories, found, missing, other, apart)
     if not len(scores):  # a column that held nothing in training: whatever it holds now counts as missing
-        scores = table[[MISSING]]
+        scores, of_bins = table[[MISSING]], None if spread is None else spread[[MISSING]]
     changes = np.flatnonzero(scores[1:] != scores[:-1])
-    steps = scores[np.append(changes, len(scores) - 1)].tolist()
-    return ShapeFunction(column.name, "numeric", tuple(column.edges[changes].tolist()), (), tuple(steps), missing)
+    steps = tuple(scores[np.append(changes, len(scores) - 1)].tolist())
+    # Bins of the same score are one step: the widest of their bands is the step's.
+    apart = None if of_bins is None else tuple(np.maximum.reduceat(of_bins, np.append(0, changes + 1)).tolist())
+    edges = tuple(column.edges[changes].tolist())
+    return ShapeFunction(column.name, "numeric", edges, (), steps, missing, None, apart)
 
 
 def number_values(column: pd.Series[Any], feature: str) -> Floats:

@@ -23,7 +23,7 @@ def ratio(part: Floats, whole: Floats) -> Floats:
 
 
 def selection_rate(counts: Floats) -> Floats:
-    """P(ŷ = + | group), the paper's Eq. (1).
+    """The share of a group that is predicted positive: P(ŷ = + | group), equation 1 of the paper.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def selection_rate(counts: Floats) -> Floats:
 
 
 def false_negative_rate(counts: Floats) -> Floats:
-    """P(ŷ ≠ y | group, y = +), Eq. (2).
+    """The share of a group's positives that is missed: P(ŷ ≠ y | group, y = +), equation 2.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def false_negative_rate(counts: Floats) -> Floats:
 
 
 def false_positive_rate(counts: Floats) -> Floats:
-    """P(ŷ ≠ y | group, y = −), Eq. (3).
+    """The share of a group's negatives that is predicted positive: P(ŷ ≠ y | group, y = −), equation 3.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def false_positive_rate(counts: Floats) -> Floats:
 
 
 def true_positive_rate(counts: Floats) -> Floats:
-    """P(ŷ = y | group, y = +).
+    """The share of a group's positives that is found: P(ŷ = y | group, y = +).
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def true_positive_rate(counts: Floats) -> Floats:
 
 
 def true_negative_rate(counts: Floats) -> Floats:
-    """P(ŷ = y | group, y = −).
+    """The share of a group's negatives that is predicted negative: P(ŷ = y | group, y = −).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def true_negative_rate(counts: Floats) -> Floats:
 
 
 def accuracy(counts: Floats) -> Floats:
-    """P(ŷ = y | group).
+    """The share of a group that is predicted rightly: P(ŷ = y | group).
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def base_rate(counts: Floats) -> Floats:
 
 
 def precision(counts: Floats) -> Floats:
-    """P(y = + | group, ŷ = +).
+    """Of those in a group who are predicted positive, the share that is: P(y = + | group, ŷ = +).
 
     Parameters
     ----------

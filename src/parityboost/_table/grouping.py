@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .inputs import short
-from .sources import listed, read_sources
+from .sources import listed, read_sources, short
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from .._caller import warn_caller
 from ..notions import FairnessNotion
 from .frames import to_pandas
 from .placed import check_placed, few_values
-from .sources import column_position
+from .sources import column_position, short
 from .values import sort_key
 
 
@@ -140,15 +140,6 @@ def _distinct_labels(values: NDArray[Any]) -> NDArray[Any]:
         kinds = {type(value).__name__: value for value in reversed(found.tolist())}
         examples = " and ".join(f"{short(value)} ({kind})" for kind, value in sorted(kinds.items()))
         raise TypeError(f"y mixes labels that cannot be sorted, such as {examples}: use labels of one type") from None
-
-
-def short(value: Any) -> str:
-    """A value as it would be written, but not at any length."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes out no integer of more than 4,300 digits
-        return f"a value of type {type(value).__name__} that is too long to show"
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def take_rows(values: Any, rows: NDArray[Any]) -> Any:

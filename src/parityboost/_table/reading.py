@@ -36,6 +36,7 @@ class ReadingMixin:
 
     classes_: NDArray[Any]
     groups_: NDArray[Any]
+    n_samples_fit_: int
     device: str = "cpu"
     _sensitive_feature: Any
     _grouping: Grouping
@@ -55,7 +56,7 @@ class ReadingMixin:
     def _read_rows(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> tuple[NDArray[np.int32], NDArray[Any], Floats | None]:
-        """The rows of X that count, and of each its cell and weight; sets ``classes_`` and ``groups_``.
+        """The rows of X that count, and of each its cell and weight; sets ``classes_``, ``groups_`` and their number.
 
         A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
         """
@@ -67,6 +68,7 @@ class ReadingMixin:
             if len(rows) == len(X):
                 raise
             raise ValueError(f"of the {len(rows)} rows of positive sample_weight: {error}") from None
+        self.n_samples_fit_ = len(rows)
         return rows, cells(codes, group, len(self.groups_)), weights
 
     def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:

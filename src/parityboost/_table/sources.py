@@ -151,6 +151,13 @@ def raise_infinite(name: str) -> None:
     )
 
 
+def check_finite(X: TableLike) -> None:
+    """Refuse infinite numbers in any row, by the name of their column."""
+    for source in read_sources(X):
+        if isinstance(source, NumberSource) and np.isinf(source.floats(slice(None))).any():
+            raise_infinite(source.name)
+
+
 def read_sources(X: TableLike) -> list[Source]:
     """One source per column."""
     if isinstance(X, pd.DataFrame):
@@ -184,8 +191,17 @@ def _read_source(name: str, values: Any) -> Source:
 
 
 def listed(names: list[str], most: int = 20) -> str:
-    """Names for a message as Python writes them, not all if there are very many."""
-    return ", ".join(map(repr, names[:most])) + (f", … ({len(names)} in all)" if len(names) > most else "")
+    """Names for a message as Python writes them, not all if there are very many, and not at any length."""
+    return ", ".join(map(short, names[:most])) + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
+def short(value: Any) -> str:
+    """A value as it would be written, but not at any length."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes out no integer of more than 4,300 digits
+        return f"a value of type {type(value).__name__} that is too long to show"
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def column_names(X: TableLike) -> list[str]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Floats, to_host
-from .inputs import check_length, short
+from .inputs import check_length
+from .sources import short
 
 # Of weights whose largest is about one: so much lighter ones change nothing, and their reciprocals might overflow.
 SMALLEST_WEIGHT = 1e-150

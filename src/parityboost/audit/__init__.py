@@ -20,6 +20,7 @@ from .._io.json_values import to_plain
 from .._table.frames import to_pandas
 from .._table.inputs import sensitive_frame
 from .._table.lazy import Distinct, distinct_rows, is_collection
+from .._table.sources import short
 from .._table.values import same_number
 from .._table.weights import read_fit_weights
 from . import _text
@@ -379,5 +380,5 @@ def _read_scores(scores: Any) -> Floats:
 
 
 def _shown(labels: Iterable[Any]) -> str:
-    shown = [repr(label) for label in labels]
+    shown = [short(label) for label in labels]
     return ", ".join(shown[:5]) + (", …" if len(shown) > 5 else "")

@@ -94,7 +94,7 @@ def summary(report: Row) -> list[str]:
             sentences.append(finding(row, report["groups"], level, settings["min_group_size"]))
     if "auc" in overall and overall["auc"]["value"] is not None and overall["auc"]["upper"] < 0.5:
         sentences.append("The scores rank negatives above positives: are they those of the positive class?")
-    small = [_in_a_sentence(row["attribute"], row["group"]) for row in report["groups"] if row["note"]]
+    small = [in_a_sentence(row["attribute"], row["group"]) for row in report["groups"] if row["note"]]
     if small:
         sentences.append(f"There is too little data to judge some rates of {', '.join(small)}: see their notes.")
     sentences.append(
@@ -111,11 +111,11 @@ def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str
         return f"{attribute}: {SUBJECTS[measure]} cannot be compared ({row['note']})."
     first, pattern = FINDINGS[measure]
     second = "highest" if first == "lowest" else "lowest"
-    names = [_in_a_sentence(attribute, row[which]) for which in (first, second)]
+    names = [in_a_sentence(attribute, row[which]) for which in (first, second)]
     compared = [group for group in groups if group["attribute"] == attribute and group[row["rate"]] is not None]
     lower, upper = _points(row["lower"]), _points(row["upper"])
     small = "".join(
-        f"; the rate of {_in_a_sentence(attribute, row[end])} is of {row[end + '_n']:.0f} instances only"
+        f"; the rate of {in_a_sentence(attribute, row[end])} is of {row[end + '_n']:.0f} instances only"
         for end in ("lowest", "highest")
         if row[end + "_n"] < min_group_size
     )
@@ -159,13 +159,13 @@ def text(report: Row) -> str:
 def markdown(report: Row) -> str:
     """Headings, tables and a list."""
     lines = ["# Fairness audit", "", _title(report), "", "## Summary", ""]
-    lines += [f"- {_markdown_cell(sentence)}" for sentence in summary(report)]
+    lines += [f"- {markdown_cell(sentence)}" for sentence in summary(report)]
     for table in _tables(report, None):
-        lines += ["", f"## {_markdown_cell(table.title)}", "", _markdown_row(table.header)]
+        lines += ["", f"## {markdown_cell(table.title)}", "", _markdown_row(table.header)]
         lines.append("| --- |" + " ---: |" * (len(table.header) - 1))
         lines += [_markdown_row(row) for row in table.rows]
         if table.remarks:
-            lines += ["", *(f"- {_markdown_cell(remark)}" for remark in table.remarks)]
+            lines += ["", *(f"- {markdown_cell(remark)}" for remark in table.remarks)]
     return "\n".join(lines) + "\n"
 
 
@@ -284,15 +284,15 @@ def _wrapped(sentence: str, bullet: str) -> list[str]:
 
 
 def _markdown_row(cells: list[str]) -> str:
-    return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
+    return "| " + " | ".join(map(markdown_cell, cells)) + " |"
 
 
-def _markdown_cell(cell: str) -> str:
+def markdown_cell(cell: str) -> str:
     """Group names are data: nothing in them may end a cell or start a tag."""
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace(NO_BREAK, " ")
 
 
-def _in_a_sentence(attribute: str, group: str) -> str:
+def in_a_sentence(attribute: str, group: str) -> str:
     """A group that is called 1, True or yes needs its attribute beside it."""
     is_word = any(character.isalpha() for character in group) and group.lower() not in ANSWERS
     return group if is_word else f"{attribute} {group}"

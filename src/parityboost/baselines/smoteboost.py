@@ -43,7 +43,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
     n_estimators : int, default=200
         Number of boosting rounds T.
     n_synthetic : int, default=100
-        Number of synthetic instances per round N. The AdaFair paper has 2 for Compass, 100 for Adult and Bank, 500 for
+        Number of synthetic instances per round N. The AdaFair paper has 2 for COMPAS, 100 for Adult and Bank, 500 for
         KDD census.
     k_neighbors : int, default=5
         Number of neighbours to choose from; all other instances of the class if it has fewer.

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from .._extras import install
-from .._table.inputs import short
 from .._table.lazy import is_collection, is_frame, partitions_of
-from .._table.sources import column_position
+from .._table.sources import column_position, short
 
 Delayed = Any
 

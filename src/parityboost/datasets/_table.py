@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 from .._caller import warn_caller
 from .._table.grouping import AS_GIVEN, Grouping
+from .._table.sources import short
 from .._table.values import same_number
 from ._bunch import make_bunch
 from ._formats import TextFormat, read_file
@@ -266,4 +267,4 @@ def _match(values: list[Any], wanted: Any) -> int | None:
 def _listing(what: str, names: Iterable[Any]) -> str:
     names = list(names)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"its {what} are {names[:_SHOWN]}{more}"
+    return f"its {what} are [{', '.join(map(short, names[:_SHOWN]))}]{more}"

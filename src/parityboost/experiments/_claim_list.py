@@ -329,7 +329,7 @@ def _effect_of_c() -> list[Claim]:
     claims.append(_gain("Appendix", says, mean_gain(EO, BAL), 0.08))
     for n, name, section in ((DM, "D.M.", "5.7"), (EO, "Eq.Op.", "Appendix")):
         says = f"{name}: Bal.Acc. for c = 1 against c = 0 (no change)"
-        claims.append(_gain(f"{section} Compass", says, gain_of_c("compas", n, BAL), 0.0))
+        claims.append(_gain(f"{section} COMPAS", says, gain_of_c("compas", n, BAL), 0.0))
     return claims
 
 

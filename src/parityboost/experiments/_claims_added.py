@@ -105,7 +105,7 @@ def _disparate_mistreatment() -> list[Claim]:
         Claim(kdd, "AdaBoost and SMOTEBoost are worst in D.M. (the better of them against the worse of the fair)",
               "worst", lowest_of(*(more("kdd", plain, fair, DM, DM) for plain in PLAIN for fair in (KRASA, OURS))),
               above(0)),
-        *(Claim("5.5 Compass", f"No method has more than 70 % {name}, {notion} (the highest)", "at most 70 %",
+        *(Claim("5.5 COMPAS", f"No method has more than 70 % {name}, {notion} (the highest)", "at most 70 %",
                 highest_of(*(of("compas", method, n, m) for method in methods)), below(0.70))
           for n, notion, methods in ((SP, "St.Parity", (*PLAIN, SDB, OURS)), (EO, "Eq.Op.", (*PLAIN, FAE, OURS)),
                                      (DM, "D.M.", (*PLAIN, *FAIR, OURS)))
@@ -150,7 +150,7 @@ def _effect_of_c() -> list[Claim]:
                     gain_of_c(d, n, BAL), above(0)) for n, name in ((SP, "St.Parity"), (EO, "Eq.Op."))),
         ]  # fmt: skip
     claims.append(
-        Claim("5.7 Compass", "Accuracy and Bal.Acc. are very close (accuracy against Bal.Acc., c = 1)",
+        Claim("5.7 COMPAS", "Accuracy and Bal.Acc. are very close (accuracy against Bal.Acc., c = 1)",
               "within 2 points", _accuracy_over_balanced, gain(0.0))
     )  # fmt: skip
     return claims

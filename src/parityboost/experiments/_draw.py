@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._extras import install
-from ..plot._style import METHODS, apart
+from ..plot._style import GROUPS, METHODS, apart
 from ._paper_values import GAINS_OF_C, MARKS, SETTLED, STRETCHES, THETA
 from ._plan import Figure
 from ._rows import DATASET_NAMES, MEASURE_NAMES, measures_of
@@ -21,10 +21,10 @@ LINES = {
     "accuracy": ("#000000", "-", "o"),
     "balanced_accuracy": ("#0072B2", "-", "s"),
     "unfairness": ("#D55E00", "-", "D"),
-    "tpr_prot": ("#009E73", "-", "^"),
-    "tpr_nonprot": ("#009E73", "--", "v"),
-    "tnr_prot": ("#CC79A7", "-", "<"),
-    "tnr_nonprot": ("#CC79A7", "--", ">"),
+    "tpr_prot": (GROUPS[1], "-", "^"),
+    "tpr_nonprot": (GROUPS[0], "-", "v"),
+    "tnr_prot": (GROUPS[1], "--", "<"),
+    "tnr_nonprot": (GROUPS[0], "--", ">"),
 }
 OVER_ROUNDS = {
     "objective": ("Objective (validation)", "#000000"),

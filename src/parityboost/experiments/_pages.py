@@ -17,7 +17,7 @@ from ._scope import Scope
 from ._settings import SETTINGS
 from ._words import ABOUT_PARTS, AGREEMENT, INTRODUCTION, RULES_OF_VERDICTS, WHAT_TO_SEE
 
-COLOURS = {HOLDS: "🟢", SAME_DIRECTION: "🟡", DIFFERS: "🔴", NOT_MEASURED: "⚪"}
+MARKS = {HOLDS: "✓", SAME_DIRECTION: "≈", DIFFERS: "✗", NOT_MEASURED: "○"}
 TITLE = "# The paper's evaluation, reproduced"  # by which a folder of results is known
 SHOWN = "authors"  # the setting whose panels the first page shows, if it is there
 SECTIONS = {
@@ -109,7 +109,7 @@ def readable_claims(claims: pd.DataFrame, settings: Sequence[str]) -> pd.DataFra
             claims[f"{name}_tie"], digits, signed, strict=True,
         ):  # fmt: skip
             spread = f" ± {sd:.{d}f}" if np.isfinite(sd) and sd else ""
-            cells.append(f"{COLOURS[verdict]} {_number(value, d, s)}{spread}{' tie' if tie else ''}")
+            cells.append(f"{MARKS[verdict]} {_number(value, d, s)}{spread}{' tie' if tie else ''}")
         table[name] = cells
     return table.assign(why=claims["why"])
 
@@ -133,7 +133,7 @@ def count_claims(claims: pd.DataFrame, setting: str) -> str:
 
 
 def summary(claims: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
-    """How many claims of each section have which verdict in which setting: 🟢 🟡 🔴."""
+    """How many claims of each section have which verdict in which setting: ✓ ≈ ✗."""
     section = claims["where"].str.split(" ").str[0]
     rows = []
     for name, what in [*SECTIONS.items(), ("all", "")]:
@@ -142,7 +142,7 @@ def summary(claims: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
             row: dict[str, Any] = {"section": f"{name} {what}".strip(), "claims": len(part)}
             for setting in settings:
                 n = part[f"{setting}_verdict"].value_counts()
-                row[setting] = " · ".join(f"{COLOURS[verdict]} {n.get(verdict, 0)}" for verdict in VERDICTS)
+                row[setting] = " · ".join(f"{MARKS[verdict]} {n.get(verdict, 0)}" for verdict in VERDICTS)
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -187,9 +187,9 @@ def index_page(
         "",
         markdown(summary(claims, settings)),
         "",
-        "🟢 holds · 🟡 same direction, other size · 🔴 differs. [All claims](claims.md) have the paper's figure, ours",
-        "and, where they differ, why. By bare means, without ties, and of the "
-        f"{counts[0][1]} claims that were counted first, "
+        "✓ holds · ≈ same direction, other size · ✗ differs. [All claims](claims.md) lists the paper's number, ours",
+        "and, where they differ, why. Without ties, by the means alone, and of the "
+        f"{counts[0][1]} claims that were listed first, "
         + ", ".join(
             f"{count[0]} hold with {SETTINGS[name].title}" for name, count in zip(settings, counts, strict=True)
         )

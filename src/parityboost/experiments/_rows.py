@@ -17,7 +17,7 @@ from ._run import Run
 from ._settings import SETTINGS, Setting
 from ._store import Store
 
-DATASET_NAMES = {"adult": "Adult census", "bank": "Bank", "compas": "Compass", "kdd": "KDD census"}
+DATASET_NAMES = {"adult": "Adult census", "bank": "Bank", "compas": "COMPAS", "kdd": "KDD census"}
 MEASURE_NAMES = {
     "accuracy": "Accuracy",
     "balanced_accuracy": "Bal.Acc.",

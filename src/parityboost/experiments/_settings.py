@@ -110,7 +110,7 @@ SETTINGS: dict[str, Setting] = {
             "ours",
             "our defaults",
             "The library's defaults: confidence-rated update, T = 200 (500 for Figure 4), θ on a third of the "
-            "training data; five attributes of Compass, as Zafar et al. have them.",
+            "training data; five attributes of COMPAS, as Zafar et al. have them.",
             {"compas": "zafar"},
             lambda method, dataset, notion, protocol: "default",
         ),

@@ -53,7 +53,9 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     ((2.5,), True)
     """
     tables = feature_effects(model).tables
-    return {column.name: read_shape(column, table) for column, table in zip(columns_of(model), tables, strict=True)}
+    columns = columns_of(model)
+    spread = getattr(model._ensemble, "spread", [None] * len(columns))  # of an average
+    return {column.name: read_shape(column, *of) for column, *of in zip(columns, tables, spread, strict=True)}
 
 
 def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunction:

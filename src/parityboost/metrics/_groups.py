@@ -119,27 +119,28 @@ def group_table(
     -------
     DataFrame
         One row per group and one named "all". With several sensitive columns the index shows their values joined by
-        ``" & "``.
+        ``" & "``. ``n`` counts the instances; with ``sample_weight`` it is the sum of their weights, a float.
 
     Examples
     --------
     >>> from parityboost.metrics import group_table
     >>> table = group_table([1, 0, 1, 0], [1, 1, 0, 0], sensitive_features=["a", "a", "b", "b"])
     >>> table[["n", "selection_rate", "tpr", "fpr"]]
-             n  selection_rate  tpr  fpr
+           n  selection_rate  tpr  fpr
     group
-    a      2.0             1.0  1.0  1.0
-    b      2.0             0.0  0.0  0.0
-    all    4.0             0.5  0.5  0.5
+    a      2             1.0  1.0  1.0
+    b      2             0.0  0.0  0.0
+    all    4             0.5  0.5  0.5
     """
     counts, groups = group_counts(
         y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
     )
     counts = np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
+    size = counts.sum(axis=(1, 2))
     index = pd.Index([*group_names(groups), "all"], name="group")
     return pd.DataFrame(
         {
-            "n": counts.sum(axis=(1, 2)),
+            "n": size.astype(np.int64) if sample_weight is None else size,
             "selection_rate": _rates.selection_rate(counts),
             "tpr": _rates.true_positive_rate(counts),
             "tnr": _rates.true_negative_rate(counts),

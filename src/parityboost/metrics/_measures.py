@@ -113,22 +113,23 @@ def _measure(name: str, of_counts: Callable[[Floats], Any], doc: str, best: str 
 statistical_parity_difference = _measure(
     "statistical_parity_difference",
     StatisticalParity().violation,
-    "The absolute value of St.Parity, Eq. (1): largest difference in selection rate between two groups.",
+    "The largest difference in selection rate between two groups: the absolute value of St.Parity, equation 1.",
 )
 equal_opportunity_difference = _measure(
     "equal_opportunity_difference",
     EqualOpportunity().violation,
-    "The absolute value of Eq.Op. = δFNR, Eq. (2): largest difference in false negative rate between two groups.",
+    "The largest difference in false negative rate between two groups: the absolute value of δFNR, equation 2.",
 )
 predictive_equality_difference = _measure(
     "predictive_equality_difference",
     PredictiveEquality().violation,
-    "The absolute value of δFPR, Eq. (3): largest difference in false positive rate between two groups.",
+    "The largest difference in false positive rate between two groups: the absolute value of δFPR, equation 3.",
 )
 disparate_mistreatment = _measure(
     "disparate_mistreatment",
     DisparateMistreatment().violation,
-    "D.M. = abs(δFPR) + abs(δFNR), Eq. (4): a sum, where fairlearn's ``equalized_odds_difference`` is the larger one.",
+    "The sum of both differences in error rate, abs(δFPR) + abs(δFNR), equation 4. fairlearn's "
+    "``equalized_odds_difference`` is the larger of the two.",
 )
 
 
@@ -165,7 +166,7 @@ disparate_mistreatment_ratio = _measure(
 
 
 def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """ER, one minus accuracy (Eq. 5).
+    """The share of wrong predictions, one minus accuracy: ER, equation 5 of the paper.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
 
 
 def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
-    """BER, one minus balanced accuracy (Eq. 6).
+    """The mean of the error rates of both classes, one minus balanced accuracy: BER, equation 6.
 
     Parameters
     ----------
@@ -226,7 +227,7 @@ def fairness_objective(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> float:
-    """c·BER + (1−c)·ER + violation, what AdaFair's choice of θ minimises (Eq. 16).
+    """What AdaFair's choice of θ makes small: c·BER + (1−c)·ER + violation, equation 16.
 
     Parameters
     ----------

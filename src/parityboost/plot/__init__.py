@@ -7,6 +7,7 @@ Ito, which people with any colour vision can tell apart; what a line or bar stan
 from ._groups import group_bars
 from ._models import gap_decomposition, importances, shape_function, waterfall
 from ._pairs import pair
+from ._scores import reliability
 from ._training import costs, frontier, history, tradeoff_c, tradeoff_theta
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "history",
     "importances",
     "pair",
+    "reliability",
     "shape_function",
     "tradeoff_c",
     "tradeoff_theta",

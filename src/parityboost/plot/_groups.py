@@ -57,7 +57,7 @@ def group_bars(
     n_groups = len(table)
     ax = _style.axes(ax, _style.height_of(len(RATES) * (n_groups + 1)))
     # Every bar has its group beside it, so colours are a help as long as there are enough of them.
-    colours = _style.PALETTE[:n_groups] if n_groups <= len(_style.PALETTE) else _style.PALETTE[0]
+    colours = _style.GROUPS[:n_groups] if n_groups <= len(_style.GROUPS) else _style.GROUPS[0]
     ticks: list[float] = []
     for i, (column, name) in enumerate(RATES.items()):
         top = i * (n_groups + 1.2)

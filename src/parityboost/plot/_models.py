@@ -28,6 +28,9 @@ def shape_function(
 ) -> Axes:
     """What a feature adds to the score, for each of its values.
 
+    For an average of several trainings, a band of one standard deviation to either side (or ± beside a bar) shows how
+    far these differ.
+
     Parameters
     ----------
     model : AdaFairClassifier
@@ -73,7 +76,11 @@ def _steps(function: explain.ShapeFunction, source: Source | None, ax: Axes | No
     present = values[~np.isnan(values)]
     low, high = drawn_range(function.thresholds, present)
     ax.axhline(0, color=_style.FAINT, linewidth=0.8, zorder=0)
-    ax.stairs(function.scores, [low, *function.thresholds, high], baseline=None, color=_style.UP, linewidth=2)
+    edges = [low, *function.thresholds, high]
+    if function.spread is not None:
+        scores, spread = np.array(function.scores), np.array(function.spread)
+        ax.stairs(scores + spread, edges, baseline=scores - spread, fill=True, color=_style.UP, alpha=0.2, linewidth=0)
+    ax.stairs(function.scores, edges, baseline=None, color=_style.UP, linewidth=2)
     x = high + 0.05 * (high - low)
     ax.plot(x, function.missing, "D", color=_style.DOWN, markersize=6, markerfacecolor="none", mew=1.5, clip_on=False)
     label = "missing"
@@ -123,7 +130,11 @@ def _categories(function: explain.ShapeFunction, source: Source | None, top: int
     bars = ax.barh(np.arange(len(drawn)), drawn, 0.7, color=colours)
     for bar, colour in zip(bars[-2:], colours[-2:], strict=True):
         bar.set(facecolor="none", edgecolor=colour, hatch="////")
-    ax.bar_label(bars, [_style.signed(score) for score in drawn], padding=3, fontsize=_style.SMALL, color=_style.QUIET)
+    texts = [_style.signed(score) for score in drawn]
+    if function.spread is not None:
+        widest = [max(function.spread[i] for i in by_score[score]) for score in scores]
+        texts[: len(scores)] = [f"{text} ± {apart:.2f}" for text, apart in zip(texts, widest, strict=False)]
+    ax.bar_label(bars, texts, padding=3, fontsize=_style.SMALL, color=_style.QUIET)
     ax.axvline(0, color=_style.QUIET, linewidth=0.8)
     ax.spines["left"].set_visible(False)
     ax.margins(x=0.2)

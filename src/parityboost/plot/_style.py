@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette, without the yellow that paper swallows; neighbours differ in lightness too.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+PLAIN, OURS = "#7F7F7F", "#0072B2"  # a plain model is grey, ours is blue, in every picture, report and result
+# Groups of people have colours that no model has: gold and wine first, which also differ in lightness.
+GROUPS = ("#B8860B", "#882255", "#2F8F80", "#CC6677", "#6F7F1F", "#7B4B2A")
 # A method has the same colour wherever it is drawn; what is not in this table takes the palette in turn.
 METHODS = {
-    "AdaFair": "#0072B2",
+    "ParityBoost": "#00476F",
+    "AdaFair": OURS,
     "AdaFair NoCumul": "#D55E00",
-    "AdaBoost": "#7F7F7F",
+    "AdaBoost": PLAIN,
     "SMOTEBoost": "#E69F00",
     "AdaBoost SDB": "#56B4E9",
     "FAE": "#009E73",

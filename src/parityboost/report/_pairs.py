@@ -11,7 +11,7 @@ from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
 from . import _plot_parts as draw
 from . import _tables
-from ._plot_parts import GRID, LABEL, SERIES, Figure
+from ._plot_parts import DOWN, GRID, LABEL, OURS, Figure
 from ._tables import Row, Table
 
 MAX_PAIRS = 6
@@ -59,7 +59,7 @@ def figure(found: Row, at: int) -> Figure:
     drawn, support = scores[at_shown], weight[at_shown]
     largest = float(np.abs(np.where(support >= FEW_ROWS, drawn, 0.0)).max()) or 1.0
     names = [draw.label(found["rows"][k]) for k in rows], [draw.label(found["columns"][k]) for k in columns]
-    scale = [[0, SERIES[1]], [0.5, "var(--paper)"], [1, SERIES[0]]]
+    scale = [[0, DOWN], [0.5, "var(--paper)"], [1, OURS]]
     colours = {"colorscale": scale, "zmin": draw.rounded(-largest), "zmax": draw.rounded(largest)}
     traces = [
         _cells(drawn, support, support >= FEW_ROWS, names, colours),

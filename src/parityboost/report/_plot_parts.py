@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from ._tables import Row, Table
 
 MAX_BARS = 20
-BASELINE = "var(--baseline)"  # grey, as AdaBoost is everywhere
-SERIES = tuple(f"var(--series-{i})" for i in range(1, 7))
+# Models and groups have no colour in common, here and in parityboost.plot: a plain model is grey, ours is blue.
+BASELINE, OURS, DOWN = "var(--baseline)", "var(--ours)", "var(--down)"
+BAND = "rgba(0, 114, 178, 0.2)"  # ours, and what lies behind it
+GROUPS = tuple(f"var(--group-{i})" for i in range(1, 7))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 INK, GRID, MUTED = "var(--ink)", "var(--grid)", "var(--muted)"
 ROW = 26  # pixels

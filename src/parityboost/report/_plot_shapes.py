@@ -8,7 +8,7 @@ from typing import Any
 from .._model.shapes import OTHER
 from . import _plot_parts as draw
 from . import _tables
-from ._plot_parts import GRID, LABEL, MAX_BARS, ROW, SERIES, Figure
+from ._plot_parts import BAND, DOWN, GRID, LABEL, MAX_BARS, OURS, ROW, Figure
 from ._tables import Row
 
 
@@ -39,15 +39,16 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
         "mode": "lines",
         "x": [draw.rounded(value) for value in x],
         "y": [draw.rounded(value) for value in [*scores, scores[-1]]],
-        "line": {"color": SERIES[0], "width": 2.5, "shape": "hv"},
+        "line": {"color": OURS, "width": 2.5, "shape": "hv"},
         "hovertemplate": "from %{x}: score %{y:+.2f}<extra></extra>",
     }
+    bands = _band(x, scores, found["spread"]) if found["spread"] is not None else []
     missing = {
         "type": "scatter",
         "mode": "markers",
         "x": [missing_at],
         "y": [draw.rounded(found["missing"])],
-        "marker": {"symbol": "diamond-open", "size": 10, "color": SERIES[1], "line": {"width": 2}},
+        "marker": {"symbol": "diamond-open", "size": 10, "color": DOWN, "line": {"width": 2}},
         "cliponaxis": False,
         "hovertemplate": "missing: score %{y:+.2f}<extra></extra>",
     }
@@ -55,7 +56,9 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
     layout["showlegend"] = False
     layout["xaxis"] |= {"range": [low, missing_at], "zeroline": False, "showgrid": False}
     layout["margin"]["b"] = 28
-    ends = [*scores, found["missing"], 0.0]
+    wide = found["spread"] or [0.0]
+    ends = [*(value + sign * apart for value, apart in zip(scores, wide, strict=False) for sign in (-1, 1))]
+    ends += [*scores, found["missing"], 0.0]
     bottom, top = min(ends), max(ends)
     pad = 0.08 * (top - bottom) or 1.0
     # The lowest quarter of the picture is for the histogram.
@@ -74,7 +77,25 @@ def _number_shape(found: Row) -> tuple[list[Row], Row, str]:
         f"{found['feature']}: the score is highest {best} and lowest {worst}; a missing value adds "
         f"{_tables.score(found['missing'])}."
     )
-    return [density, line, missing], layout, caption
+    if bands:
+        caption += " The band shows how far the trainings differ that the model is the mean of."
+    return [density, *bands, line, missing], layout, caption
+
+
+def _band(x: list[float], scores: list[float], spread: list[float]) -> list[Row]:
+    """One standard deviation to either side of a step function."""
+    edges = []
+    for sign in (-1, 1):
+        ends = [value + sign * apart for value, apart in zip(scores, spread, strict=True)]
+        edges.append([draw.rounded(value) for value in [*ends, ends[-1]]])
+    common = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [draw.rounded(value) for value in x],
+        "line": {"width": 0, "shape": "hv", "color": OURS},
+        "hoverinfo": "skip",
+    }
+    return [{**common, "y": edges[0]}, {**common, "y": edges[1], "fill": "tonexty", "fillcolor": BAND}]
 
 
 def _end_of(found: Row, end: Any) -> str:
@@ -113,6 +134,6 @@ def _category_shape(found: Row) -> tuple[list[Row], Row, str]:
     layout["margin"]["b"] = 28
     layout["yaxis"] |= draw.named_rows([name for name, *_ in bars])
     layout["xaxis"] |= draw.room_for_text(values)
-    colours = [SERIES[0] if value > 0 else SERIES[1] for value in values]
+    colours = [OURS if value > 0 else DOWN for value in values]
     hover = [f"{name}, {_tables.percent(share)} of the rows" for name, _, share in bars]
     return [draw.bars(values, [_tables.score(value) for value in values], hover, colours)], layout, caption

@@ -7,19 +7,28 @@ from typing import Any
 
 from .. import explain
 from . import _plot_parts as draw
-from . import _tables
+from . import _strip, _tables
 from ._pairs import figure as pair
-from ._plot_parts import BASELINE, DASHES, INK, MAX_BARS, MUTED, ROW, SERIES, Figure
+from ._person import figure as person
+from ._plot_parts import BASELINE, DASHES, DOWN, GROUPS, INK, LABEL, MAX_BARS, MUTED, OURS, ROW, Figure
 from ._plot_shapes import shape
 from ._tables import Row, Table
+
+MANY, LOW_ROW = 5, 18  # so many groups have lower rows, in pixels
 
 
 def groups(report: Row, attribute: str, at: int) -> Figure:
     """Rates of the groups with their intervals, one block of rows per rate."""
     rows = _tables.of(report["audit"]["groups"], attribute)
     # Every row has its name beside it, so colours are a help as long as there are enough of them.
-    colours = list(SERIES if len(rows) <= len(SERIES) else SERIES[:1] * len(rows))
-    rates = {name: _tables.RATE_NAMES[name] for name in ("selection_rate", "tpr", "fpr", "accuracy")}
+    colours = list(GROUPS if len(rows) <= len(GROUPS) else GROUPS[:1] * len(rows))
+    positive = report["data"]["positive"]
+    rates = {
+        "selection_rate": f"Predicted “{draw.cut(positive, LABEL)}”",
+        "fnr": "Missed",
+        "fpr": "False alarms",
+    }
+    compared = {row["group"]: row for row in _tables.of((report["comparison"] or {"groups": []})["groups"], attribute)}
     traces, ticks, labels, notes, y = [], [], [], [], 0.0
     for name, title in rates.items():
         notes.append(draw.note(title, y))
@@ -28,6 +37,8 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
         y += len(shown) + 1.3
         ticks += places
         labels += [draw.label(row["group"]) for row in shown]
+        if compared:
+            traces.append(_hollow(compared, name, [row["group"] for row in shown], places, report))
         traces.append(
             {
                 "type": "scatter",
@@ -44,12 +55,13 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
                     "width": 4,
                 },
                 "marker": {"size": 10, "color": colours[: len(shown)]},
-                "customdata": [escape(f"{row['group']}: {title} {_tables.rate(row, name)}") for row in shown],
+                "customdata": [escape(f"{row['group']}: {_tables.rate(row, name)}") for row in shown],
                 "hovertemplate": "%{customdata}<extra></extra>",
                 "showlegend": False,
             }
         )
-    layout = draw.layout(ROW * y + 70)
+    layout = draw.layout((ROW if len(rows) < MANY else LOW_ROW) * y + 56)
+    layout["margin"] |= {"t": 4, "b": 28}
     layout["xaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
     layout["yaxis"] |= {
         "tickvals": ticks,
@@ -59,18 +71,38 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
         "zeroline": False,
     }
     layout["annotations"] = notes
+    grey = f" Grey circles: {report['comparison']['baseline']}, on the same rows." if compared else ""
     caption = (
-        f"Rates in each group of {attribute}. The line through a dot is its interval; where lines of two groups do not "
-        "overlap, chance is an unlikely explanation of the difference."
+        f"Each dot is a group of {attribute}, the line through it its interval.{grey} Missed: of those who truly are "
+        f"“{positive}”, the share that is not predicted so. False alarms: of all others, the share that is. Where the "
+        "lines of two groups do not overlap, chance hardly explains the difference."
     )
-    return Figure(f"groups-{at}", f"Rates by group of {attribute}", caption, {"data": traces, "layout": layout}, None)
+    return Figure(f"groups-{at}", f"The groups of {attribute}", caption, {"data": traces, "layout": layout}, None)
+
+
+def _hollow(compared: Row, rate: str, names: list[str], places: list[float], report: Row) -> Row:
+    """The other model's rates."""
+    title = report["comparison"]["baseline"]
+    shares = [compared.get(name, {}).get(rate) for name in names]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [None if share is None else draw.rounded(share) for share in shares],
+        "y": places,
+        "marker": {"size": 12, "color": BASELINE, "symbol": "circle-open", "line": {"width": 2}},
+        "customdata": [
+            escape(f"{name}, {title}: {_tables.percent(share)}") for name, share in zip(names, shares, strict=True)
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "showlegend": False,
+    }
 
 
 def reliability(report: Row, attribute: str, at: int) -> Figure | None:
     """Score against outcome, one line per group, if there are not too many to be told apart."""
     rows = _tables.of(report["audit"]["reliability"], attribute)
     names = list(dict.fromkeys(row["group"] for row in rows))
-    if len(names) > len(SERIES):
+    if len(names) > len(GROUPS):
         return None
     traces: list[dict[str, Any]] = [
         {
@@ -92,13 +124,13 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
                 "name": draw.label(name),
                 "x": [draw.rounded(row["mean_score"]) for row in own],
                 "y": [draw.rounded(row["observed"]) for row in own],
-                "line": {"color": SERIES[i], "width": 2, "dash": DASHES[i]},
+                "line": {"color": GROUPS[i], "width": 2, "dash": DASHES[i]},
                 "customdata": [escape(f"{name}: {row['n']:,} rows") for row in own],
                 "hovertemplate": "%{customdata}<br>score %{x:.1%}, positive %{y:.1%}<extra></extra>",
             }
         )
     layout = draw.layout(360, legend=len(names))
-    for axis, title in (("xaxis", "mean score"), ("yaxis", "share of true positives")):
+    for axis, title in (("xaxis", "mean score"), ("yaxis", "share that is truly positive")):
         layout[axis] |= {"range": [0, 1.02], "tickformat": ".0%"} | draw.axis_title(title)
     caption = (
         f"Scores against outcomes in each group of {attribute}. On the dotted line a score of 0.3 means that 30 % are "
@@ -106,7 +138,7 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
     )
     table = Table(
         f"Scores and outcomes, groups of {attribute}",
-        [attribute, "Rows", "Mean score", "True positives (interval)"],
+        [attribute, "Rows", "Mean score", "Truly positive (interval)"],
         [
             [row["group"], f"{row['n']:,}", _tables.percent(row["mean_score"]), _tables.rate(row, "observed")]
             for row in rows
@@ -125,9 +157,13 @@ def importances(report: Row) -> Figure:
     values = [draw.rounded(row[by]) for row in shown]
     layout = draw.layout(ROW * len(shown) + 70)
     layout["yaxis"] |= draw.named_rows([row["feature"] for row in shown])
-    what = "how far it moves the score, on average" if by == "mean_abs_deviation" else "share of the learners’ weights"
+    what = (
+        "how far it moves the score, on average"
+        if by == "mean_abs_deviation"
+        else "its share of the weights of all rules"
+    )
     layout["xaxis"] |= draw.axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
-    trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], SERIES[0])
+    trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], OURS)
     most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
     kinds = explain.kinds_of(row["feature"] for row in used)
     caption = (
@@ -152,12 +188,12 @@ def importances(report: Row) -> Figure:
 def history(report: Row) -> Figure:
     """Balanced error and the gap after every round; the last trace and the last line are moved by the slider."""
     rounds, on = report["rounds"], report["rounds"]["chosen_on"]
-    gap = _tables.TITLES.get(rounds["notion"], rounds["notion"])
-    series = [("Balanced error, these data", rounds["ber"], SERIES[0], "solid")]
-    series.append((f"{gap}, these data", rounds["violation"], SERIES[1], "solid"))
+    gap = f"Gap, {_strip.GAP_IN.get(rounds['notion'], rounds['notion'])}"
+    series = [("Balanced error", rounds["ber"], OURS, "solid"), (gap, rounds["violation"], DOWN, "solid")]
     if on is not None:
-        series.append((f"Balanced error, {on}", rounds["chosen_ber"], SERIES[0], "dot"))
-        series.append((f"{gap}, {on}", rounds["chosen_violation"], SERIES[1], "dot"))
+        series.append(("Balanced error in training", rounds["chosen_ber"], OURS, "dot"))
+        series.append(("Gap in training", rounds["chosen_violation"], DOWN, "dot"))
+    place = "%{x} rules" if rounds["symbol"] == "θ" else "fairness %{x}"
     traces: list[Row] = [
         {
             "type": "scatter",
@@ -166,7 +202,7 @@ def history(report: Row) -> Figure:
             "x": rounds["rounds"],
             "y": [None if value is None else draw.rounded(value) for value in values],
             "line": {"color": colour, "width": 2 if dash == "solid" else 1.3, "dash": dash},
-            "hovertemplate": f"{rounds['symbol']} = %{{x}}: %{{y:.3f}}<extra></extra>",
+            "hovertemplate": f"{place}: %{{y:.3f}}<extra></extra>",
         }
         for name, values, colour, dash in series
     ]
@@ -185,7 +221,7 @@ def history(report: Row) -> Figure:
     )
     layout = draw.layout(380, legend=len(series))
     layout["xaxis"] |= {"zeroline": False} | draw.axis_title(
-        "number of learners θ" if rounds["symbol"] == "θ" else "fairness: 0 is the plain model, 1 the fair one"
+        "number of rules used" if rounds["symbol"] == "θ" else "fairness: 0 is the plain model, 1 the fair one"
     )
     layout["yaxis"] |= {"rangemode": "tozero"}
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": theta, "x1": theta}
@@ -193,27 +229,27 @@ def history(report: Row) -> Figure:
         line | {"line": {"color": MUTED, "width": 1, "dash": "dash"}},
         line | {"line": {"color": INK, "width": 1}},
     ]
-    where = "after every round" if rounds["symbol"] == "θ" else "from the plain model to the fair one and beyond"
-    chosen = (
-        ""
-        if on is None
-        else f" Dotted: on the {on} data, where the objective (error plus gap) is lowest at the chosen θ."
-        if rounds["symbol"] == "θ"
-        else " Dotted: on the rows that the trainings held out, by which the thresholds were chosen."
-    )
+    rules = rounds["symbol"] == "θ"
+    chosen = "" if on is None else " Dotted: the same on the rows that training made its choice on."
     caption = (
-        f"Balanced error and {gap.lower()} on these data {where}; lower is better. The dashed upright line "
-        f"is the chosen {rounds['symbol']} = {theta}.{chosen}"
+        f"Blue: the share of errors, averaged over both labels. Orange: the gap between groups. Lower is better for "
+        f"both. The dashed upright line is the model: {f'{theta} rules' if rules else f'fairness {theta:g}'}.{chosen}"
     )
     table = Table(
-        "Measures after every round",
-        [rounds["symbol"], *(name for name, *_ in series)],
+        "Errors and gap" + (" with so many rules" if rules else " at every blend"),
+        ["Rules" if rules else "Fairness", *(name for name, *_ in series)],
         [
             [str(j), *("–" if values[i] is None else f"{values[i]:.3f}" for _, values, *_ in series)]
             for i, j in enumerate(rounds["rounds"])
         ],
     )
-    return Figure("history", "Over the rounds of training", caption, {"data": traces, "layout": layout}, table)
+    return Figure(
+        "history",
+        "Errors and gap" if rules else "From plain to fair",
+        caption,
+        {"data": traces, "layout": layout},
+        table,
+    )
 
 
 def comparison(report: Row, attribute: str, at: int) -> Figure:
@@ -244,20 +280,20 @@ def comparison(report: Row, attribute: str, at: int) -> Figure:
                 },
                 "marker": {
                     "size": 11,
-                    "color": (BASELINE, SERIES[0])[i],
+                    "color": (BASELINE, OURS)[i],
                     "symbol": ("circle-open", "circle")[i],
-                    "line": {"width": 2, "color": (BASELINE, SERIES[0])[i]},
+                    "line": {"width": 2, "color": (BASELINE, OURS)[i]},
                 },
                 "customdata": [escape(_tables.interval(part, _tables.points)) for part in parts],
                 "hovertemplate": "%{customdata} points<extra></extra>",
             }
         )
     layout = draw.layout(52 * len(rows) + 90, legend=2)
-    layout["yaxis"] |= draw.named_rows([_tables.TITLES[row["measure"]].split(" (")[0] for row in rows])
-    layout["xaxis"] |= {"rangemode": "tozero"} | draw.axis_title("difference in points")
+    layout["yaxis"] |= draw.named_rows([_tables.TITLES[row["measure"]].split(" (")[0].lower() for row in rows])
+    layout["xaxis"] |= {"rangemode": "tozero"} | draw.axis_title("gap between the groups, in points")
     caption = (
-        f"Differences between the groups of {attribute} with {report['comparison']['baseline']} and with "
-        f"{report['model']['name']}, with intervals. Nearer to 0 is better."
+        f"How far apart the groups of {attribute} are, with {report['comparison']['baseline']} (grey) and with "
+        f"{report['model']['name']} (blue). The line through a circle is its interval. Nearer to 0 is better."
     )
     return Figure(f"comparison-{at}", f"Gaps by {attribute}", caption, {"data": traces, "layout": layout}, None)
 
@@ -275,7 +311,7 @@ def gaps(found: Row, at: int) -> Figure:
     traces = []
     for m, name in enumerate(found["models"]):
         values = [draw.rounded(parts[m]) for _, parts in shown]
-        colour = SERIES[0] if m == n_models - 1 else BASELINE
+        colour = OURS if m == n_models - 1 else BASELINE
         trace = draw.bars(values, [_tables.score(value) for value in values], [label for label, _ in shown], colour)
         traces.append(trace | {"name": draw.label(name), "showlegend": n_models > 1})
     layout = draw.layout((ROW + 16 * (n_models - 1)) * len(shown) + 100, legend=n_models if n_models > 1 else 0)
@@ -291,7 +327,7 @@ def gaps(found: Row, at: int) -> Figure:
         f"Mean score of {found['high']} minus mean score of {found['low']}{about[found['rows']]}: {totals} in total. "
         f"A bar to the right is a feature that scores {found['high']} higher. The bars add up to the total exactly."
     )
-    titles = {"all": "All rows", "positives": "Truly positive rows", "negatives": "Truly negative rows"}
+    titles = {"all": "All rows", "positives": "Of the truly positive rows", "negatives": "Of the truly negative rows"}
     return Figure(f"gap-{at}", titles[found["rows"]], caption, {"data": traces, "layout": layout}, _tables.gaps(found))
 
 
@@ -309,4 +345,5 @@ def figures(report: Row) -> dict[str, list[Any]]:
         "history": [history(report)] if report["rounds"] else [],
         "comparison": [comparison(report, a, i) for i, a in enumerate(attributes)] if compared else [],
         "gaps": [gaps(found, i) for i, found in enumerate(report["gaps"])],
+        "person": [person(report["person"], report["data"]["positive"])] if report["person"] else [],
     }

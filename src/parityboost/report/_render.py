@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,16 @@ import numpy as np
 from .._extras import install
 from .._io.atomic import write_atomically
 from .._stats import rates
-from . import _pairs, _plots, _tables, _words
+from . import _card, _pairs, _plots, _tables, _words
+from ._markdown import to_markdown
 from ._measures import FAIRNESS, PERFORMANCE
 from ._summary import build
 from ._tables import Row
 
 LIVE_RATES = {
-    "tpr": ("TPR", rates.true_positive_rate),
-    "tnr": ("TNR", rates.true_negative_rate),
     "selection_rate": ("Predicted positive", rates.selection_rate),
+    "fnr": ("Missed", rates.false_negative_rate),
+    "fpr": ("False alarms", rates.false_positive_rate),
     "accuracy": ("Accuracy", rates.accuracy),
 }
 
@@ -79,7 +81,9 @@ def to_html(report: dict[str, Any]) -> str:
     return page.render(
         report=report,
         sections=_sections(report),
-        cards=_cards(report),
+        facts=_card.facts(report),
+        about=_card.fields(report),
+        columns=_words.columns(report),
         tables=_all_tables(report),
         figures=figures,
         live=_live(report),
@@ -93,9 +97,10 @@ def to_html(report: dict[str, Any]) -> str:
 
 
 def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
-    """Write a report on a fitted model to a file: JSON if its name ends in ``.json``, else HTML.
+    """Write a report on a fitted model to a file.
 
-    The file is complete or not there at all: it is written under another name first.
+    JSON if its name ends in ``.json``, a model card in Markdown if in ``.md``, else HTML. The file is complete or not
+    there at all: it is written under another name first.
 
     Parameters
     ----------
@@ -131,8 +136,8 @@ def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
 def write(path: Any, report: dict[str, Any]) -> Path:
     """Write a report that has been built, as :func:`write_report` does."""
     target = Path(path)
-    text = to_json(report) if target.suffix.lower() == ".json" else to_html(report)
-    write_atomically(target, text)
+    kinds: dict[str, Callable[[dict[str, Any]], str]] = {".json": to_json, ".md": to_markdown}
+    write_atomically(target, kinds.get(target.suffix.lower(), to_html)(report))
     return target
 
 
@@ -149,41 +154,22 @@ def _script_json(value: Any) -> str:
 
 
 def _sections(report: Row) -> list[tuple[str, str]]:
-    sections = [("summary", "Summary"), ("data", "The data")]
-    if report["model"]:
-        sections.append(("model", "The model"))
-    sections.append(("groups", "Performance and fairness"))
-    if report["rounds"]:
-        sections.append(("history", "Training, round by round"))
-    if report["comparison"]:
-        sections.append(("comparison", f"Compared with {report['comparison']['baseline']}"))
-    if report["gaps"]:
-        sections.append(("gaps", "What makes the gap"))
-    return [*sections, ("notes", "How to read this report")]
-
-
-def _cards(report: Row) -> list[dict[str, str]]:
-    """The few numbers to see first."""
-    overall = {row["measure"]: row for row in report["audit"]["overall"]}
-    changes = {(row["attribute"], row["measure"]): row for row in (report["comparison"] or {"rows": []})["rows"]}
-    cards = [_card(_tables.TITLES[name], overall[name], changes.get((None, name)), report) for name in PERFORMANCE]
-    measure = _words.target_measure(report)
-    for attribute in report["data"]["attributes"]:
-        row = _words.measure_row(report, attribute, measure)
-        name = f"{_tables.TITLES[measure]}, {attribute}"
-        cards.append(_card(name, row, changes.get((attribute, measure)), report, points=True))
-    return cards
-
-
-def _card(name: str, row: Row, change: Row | None, report: Row, points: bool = False) -> dict[str, str]:
-    if row["value"] is None:
-        return {"name": name, "value": _tables.UNDEFINED, "remark": "not defined"}
-    value = f"{_tables.points(row['value'])} points" if points else _tables.percent(row["value"])
-    remark = f"({_tables.points(row['lower'])}{_tables.DASH}{_tables.points(row['upper'])})"
-    if change is not None and change["baseline"]["value"] is not None:
-        was = (_tables.points if points else _tables.percent)(change["baseline"]["value"])
-        remark += f"; {report['comparison']['baseline']}: {was}"
-    return {"name": name, "value": value, "remark": remark}
+    """What the page has, in its order: the finding first."""
+    compared = report["comparison"]
+    there = {
+        "groups": "Groups",
+        "differences": "Differences",
+        "comparison": f"Against {compared['baseline']}" if compared else "",
+        "gaps": "What makes the gap" if report["gaps"] else "",
+        "scores": "Scores" if report["audit"]["calibration"] is not None else "",
+        "data": "Data",
+        "model": "Model" if report["model"] else "",
+        "person": "One person" if report["person"] else "",
+        "history": "Other settings" if report["rounds"] else "",
+        "card": "Model card" if report["model"] else "About",
+        "notes": "How to read",
+    }
+    return [(place, name) for place, name in there.items() if name]
 
 
 def _all_tables(report: Row) -> dict[str, Any]:
@@ -193,6 +179,7 @@ def _all_tables(report: Row) -> dict[str, Any]:
         for name, make in (("data", _tables.data), ("groups", _tables.groups), ("measures", _tables.measures))
     }
     tables["overall"] = _tables.overall(report)
+    tables["attributes"] = _tables.attributes(report) if len(attributes) > 1 else None
     scored = attributes if report["audit"]["calibration"] is not None else []
     tables["calibration"] = [_tables.calibration(report, attribute) for attribute in scored]
     if report["model"]:

@@ -29,9 +29,19 @@
   const draw = (chart, width) => {
     const spec = colours(data.charts[chart.dataset.chart], getComputedStyle(root));
     const layout = { ...spec.layout, autosize: !width };
-    if (width) Object.assign(layout, { width, font: { ...layout.font, size: 10 } });
-    Plotly.react(chart, spec.data, layout, { displayModeBar: false, responsive: !width, showTips: false });
+    if (width) {
+      const height = printedHeight(chart, layout.height);
+      chart.style.minHeight = `${height}px`;
+      Object.assign(layout, { width, height, font: { ...layout.font, size: 10 } });
+    } else {
+      chart.style.minHeight = `${layout.height}px`;
+    }
+    /* On paper a cell of a large table has no room for its numbers; they are in the appendix. */
+    const drawn = spec.data.map((trace) => (width && trace.z?.[0]?.length > 4 ? { ...trace, texttemplate: "" } : trace));
+    Plotly.react(chart, drawn, layout, { displayModeBar: false, responsive: !width, showTips: false });
   };
+  /* Small enough that the rest of a page is never much. */
+  const printedHeight = (chart, height) => Math.min(0.8 * height, chart.closest(".grid") ? 260 : Math.max(400, 0.5 * height));
   const widthOf = (chart) => (chart.closest(".grid") ? PRINTED_WIDTH / 2 - 12 : PRINTED_WIDTH);
   const apply = (shown, forPrint) => {
     root.dataset.theme = shown;
@@ -44,17 +54,21 @@
   button.addEventListener("click", () => { choose(theme === "dark" ? "light" : "dark"); store.set(theme); });
   preferred.addEventListener("change", (event) => { if (store.get() === null) choose(event.matches ? "dark" : "light"); });
 
-  /* Paper is white, has a fixed width, and nothing on it can be opened. */
-  let opened = null;
+  /* Paper is white, has a fixed width, and nothing on it can be opened: tables of charts go to an appendix. */
+  const appendix = document.getElementById("appendix");
+  let moved = null;
   const print = (on) => {
-    if (on === (opened !== null)) return;
+    if (on === (moved !== null)) return;
     if (on) {
-      opened = [...document.querySelectorAll("details:not([open], .long)")];
-      opened.forEach((details) => { details.open = true; });
+      moved = [...document.querySelectorAll("details.data")].map((details) => ({
+        details, parent: details.parentNode, open: details.open,
+      }));
+      moved.forEach(({ details }) => { appendix.append(details); details.open = true; });
     } else {
-      opened.forEach((details) => { details.open = false; });
-      opened = null;
+      moved.forEach(({ details, parent, open }) => { parent.append(details); details.open = open; });
+      moved = null;
     }
+    appendix.hidden = !on;
     apply(on ? "light" : theme, on);
   };
   printed.addEventListener("change", (event) => print(event.matches));
@@ -80,8 +94,8 @@
       const positives = rounds.positives[g], negatives = rounds.negatives[g];
       const found = rounds.true_positives[at][g], alarms = rounds.false_positives[at][g];
       return {
-        tpr: ratio(found, positives),
-        tnr: ratio(negatives - alarms, negatives),
+        fnr: ratio(positives - found, positives),
+        fpr: ratio(alarms, negatives),
         selection_rate: ratio(found + alarms, positives + negatives),
         accuracy: ratio(found + negatives - alarms, positives + negatives),
       };
@@ -89,8 +103,8 @@
     const positives = sum(rounds.positives), negatives = sum(rounds.negatives);
     const found = sum(rounds.true_positives[at]), alarms = sum(rounds.false_positives[at]);
     const rates = [ratio(found, positives), ratio(negatives - alarms, negatives)].filter((rate) => !Number.isNaN(rate));
-    const missed = spread(groups.map((group) => group.tpr)); // FNR = 1 − TPR: the same difference
-    const wrong = spread(groups.map((group) => group.tnr));
+    const missed = spread(groups.map((group) => group.fnr));
+    const wrong = spread(groups.map((group) => group.fpr));
     return {
       groups,
       accuracy: ratio(found + negatives - alarms, positives + negatives),
@@ -108,9 +122,10 @@
   const now = document.getElementById("theta-now");
   const update = () => {
     const at = Number(slider.value) - 1, theta = rounds.rounds[at], found = measure(at);
-    slider.setAttribute("aria-valuetext", rounds.symbol === "θ" ? `${theta} learners` : `${rounds.symbol} ${theta}`);
-    now.textContent = `${rounds.symbol}\u00a0=\u00a0${theta}`;
-    document.querySelectorAll("[data-theta]").forEach((element) => { element.textContent = `${rounds.symbol}\u00a0=\u00a0${theta}`; });
+    const place = rounds.symbol !== "θ" ? `fairness ${theta}` : theta === 1 ? "1 rule" : `${theta} rules`;
+    slider.setAttribute("aria-valuetext", place);
+    now.textContent = place;
+    document.querySelectorAll("[data-theta]").forEach((element) => { element.textContent = place; });
     for (const [name, value] of Object.entries(found)) {
       if (name !== "groups") show(name, name.endsWith("accuracy") ? percent(value) : points(value));
     }
@@ -121,7 +136,7 @@
     marker.x = [theta, theta];
     marker.y = [rounds.ber[at], rounds.violation[at]];
     line.x0 = line.x1 = theta;
-    draw(history, opened === null ? undefined : widthOf(history));
+    draw(history, moved === null ? undefined : widthOf(history));
   };
   document.querySelector(".slider").hidden = false;
   slider.addEventListener("input", update);

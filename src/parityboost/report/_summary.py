@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import version
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,13 @@ from .. import explain
 from .._io.json_values import to_plain
 from .._model.averaged import AveragedEnsemble
 from .._model.dial import WEIGHTS
-from .._model.ensemble import EstimatorEnsemble
-from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
-from .._stats.intervals import Interval
 from .._table.frames import to_pandas
-from .._table.inputs import group_name, group_names, read_groups, sensitive_columns, sensitive_frame
-from .._table.sources import column_names
+from .._table.inputs import group_names, read_groups, sensitive_columns, sensitive_frame
 from .._table.weights import read_weights
 from ..audit import Audit, audit
-from ..baselines import AdaBoostClassifier
 from ..estimators import AdaFairClassifier
-from . import _measures, _pairs, _words
-
-MAX_SHAPES = 24  # features whose step functions are drawn
+from . import _compare, _measures, _model, _people, _person, _strip, _warnings, _words
+from ._card import describe_file, read_about
 
 
 def build(
@@ -41,6 +35,10 @@ def build(
     train: tuple[Any, Any] | None = None,
     sample_weight: Any = None,
     title: str | None = None,
+    about: Any = None,
+    model_file: Any = None,
+    person: int | None = None,
+    limit: float | None = None,
     confidence: float = 0.95,
     min_group_size: int = 30,
     created: str | None = None,
@@ -64,6 +62,17 @@ def build(
         Sampling weights of the rows.
     title : str, optional
         Heading of the page.
+    about : dict or path, optional
+        What only its owner knows about the model, as a dict or a TOML file: ``purpose``, ``owner``, ``positive`` (what
+        the positive label means), ``intended_use``, ``out_of_scope``, ``sign_off``, ``next_audit`` and ``license``,
+        each a text or a list of texts. Makes the report a model card.
+    model_file : path, optional
+        The file that the model was saved to: the report shows its checksum.
+    person : int, optional
+        Position in X of one row whose score is explained step by step.
+    limit : float, optional
+        The largest difference between groups that is allowed, 0.1 for ten percentage points, in the measure that the
+        model was trained for: the report says whether it is kept.
     confidence : float, default=0.95
         Coverage of every interval by itself.
     min_group_size : int, default=30
@@ -95,10 +104,13 @@ def build(
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = read_groups(frame, len(table))
-    weights = read_weights(sample_weight, len(table))
+    weights, at = read_weights(sample_weight, len(table)), person
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = np.flatnonzero(weights)
-        X, y, table, frame = (_take(values, kept) for values in (X, y, table, frame))
+        if person is not None and person not in kept:
+            raise ValueError(f"person must be a row with a weight above 0, got {person!r}")
+        at = None if person is None else int(np.searchsorted(kept, person))
+        X, y, table, frame = (_compare.take(values, kept) for values in (X, y, table, frame))
         weights = weights[kept]
         if sensitive_features is not None:
             sensitive_features = frame
@@ -114,31 +126,49 @@ def build(
     # Only thresholds per group ask for the groups.
     groups_too: dict[str, Any] = {"sensitive_features": sensitive_features} if np.ndim(model.threshold_) else {}
     predicted = model.predict(X, **groups_too)
-    audited = audit(y, predicted, scores=model.predict_proba(X, **groups_too)[:, 1], **options)
+    calibrated = hasattr(model, "predict_calibrated")
+    scores = model.predict_calibrated(X) if calibrated else model.predict_proba(X, **groups_too)
+    audited = audit(y, predicted, scores=scores[:, 1], **options)
     positive = np.asarray(y) == model.classes_[1]
     if train is not None:
-        baseline = _fit_baseline(model, train)
+        baseline = _compare.fit_baseline(model, train)
 
-    report = _from_audit(audited, title or f"Fairness report: {_name(model)}", created)
+    report = _from_audit(audited, title or f"Fairness report: {_model.name_of(model)}", created, limit)
     report["kind"] = "model"
     report["data"] |= {
         "target": None if getattr(y, "name", None) is None else str(y.name),
         "negative_label": to_plain(model.classes_[0]),
         "n_features": model.n_features_in_,
     }
-    report["model"] = _model(model, X, table, weights)
+    report["card"] = {
+        "about": read_about(about),
+        "file": describe_file(model_file),
+        "training_rows": getattr(model, "n_samples_fit_", None),
+    }
+    report["model"] = _model.describe(model, X, table, weights)
+    if limit is not None:
+        report["limit"]["measures"] = [_words.target_measure(report)]
     stages = _stages(model, X, groups_too)
     if stages is not None:
         report["rounds"] = _measures.rounds(model, stages, positive, group, names, weights)
     if baseline is not None:
-        report["comparison"] = _comparison(baseline, audited, X, y, predicted, options)
-    report["gaps"] = _gaps(model, baseline, X, positive, frame, weights)
-    plain: dict[str, Any] = to_plain(report)
-    plain["summary"] = _words.summary(plain)
-    return plain
+        report["comparison"] = _compare.comparison(baseline, audited, X, y, predicted, options)
+    report["gaps"] = _compare.gaps(model, baseline, X, positive, frame, weights)
+    report["person"] = _person.describe(model, X, y, weights, at)
+    if person is not None:
+        report["person"]["row"] = int(person) + 1  # as counted in X
+    return _summed_up(to_plain(report), _warnings.of_columns(model, X, positive, weights))
 
 
-def build_audit(audit: Audit, *, title: str | None = None, created: str | None = None) -> dict[str, Any]:
+def build_audit(
+    audit: Audit,
+    *,
+    title: str | None = None,
+    about: Any = None,
+    limit: float | None = None,
+    measures: Sequence[str] = tuple(_words.GOALS),
+    created: str | None = None,
+) -> dict[str, Any]:
     """The report on an audit of any model's predictions: the sections that need no model.
 
     Parameters
@@ -147,6 +177,12 @@ def build_audit(audit: Audit, *, title: str | None = None, created: str | None =
         What :func:`parityboost.audit.audit` returns.
     title : str, optional
         Heading of the page.
+    about : dict or path, optional
+        What only the owner of the model knows about it, as of :func:`build`.
+    limit : float, optional
+        The largest difference between groups that is allowed, 0.1 for ten percentage points.
+    measures : list of str
+        The measures that the limit is for; by default those of the four notions.
     created : str, optional
         Date to show; by default now, in UTC.
 
@@ -164,12 +200,40 @@ def build_audit(audit: Audit, *, title: str | None = None, created: str | None =
     >>> page["title"], page["model"]
     ('Our model of 2024', None)
     """
-    report: dict[str, Any] = to_plain(_from_audit(audit, title or "Fairness audit", created))
-    report["summary"] = _words.summary(report)
+    report = _from_audit(audit, title or "Fairness audit", created, limit)
+    unknown = [name for name in measures if name not in _strip.GAP_IN]
+    if unknown or not measures:
+        raise ValueError(f"measures must be some of {', '.join(_strip.GAP_IN)}, got {list(measures)!r}")
+    if limit is not None:
+        report["limit"]["measures"] = list(measures)
+    report["card"]["about"] = read_about(about)
+    return _summed_up(to_plain(report), [])
+
+
+def _summed_up(report: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The report with its words, which are made from its numbers."""
+    data = report["data"]
+    for side in ("positive", "negative"):
+        data[side] = _words.named(data[f"{side}_label"], data["target"])
+    known = [*found, *_warnings.of_report(report)]
+    report["warnings"] = [*known, *_warnings.from_training(report, known)]
+    measure = _words.target_measure(report)
+    told = {attribute: _people.sentences(report, attribute, measure) for attribute in _words.columns(report)}
+    report["summary"] = {
+        "degenerate": _words.degenerate(report),
+        "people": told,
+        "strip": _strip.strip(report),
+        "sentences": _words.about(report),
+        "changes": _words.changes(report),
+        "conclude": _words.conclude(report),
+        "not_conclude": _words.not_conclude(report),
+    }
     return report
 
 
-def _from_audit(audited: Audit, title: str, created: str | None) -> dict[str, Any]:
+def _from_audit(audited: Audit, title: str, created: str | None, limit: float | None) -> dict[str, Any]:
+    if limit is not None and not (isinstance(limit, (int, float, np.number)) and 0 <= limit < np.inf):
+        raise ValueError(f"limit must be a difference such as 0.1, got {limit!r}")
     tables = audited.to_dict()
     settings = tables["settings"]
     packages = ("parityboost", "numpy", "pandas", "scikit-learn")
@@ -187,15 +251,14 @@ def _from_audit(audited: Audit, title: str, created: str | None) -> dict[str, An
             "attributes": list(dict.fromkeys(row["attribute"] for row in tables["groups"])),
         },
         "audit": tables,
+        "limit": None if limit is None else {"value": float(limit), "measures": []},
+        "card": {"about": None, "file": None, "training_rows": None},
         "model": None,
         "rounds": None,
         "comparison": None,
         "gaps": [],
+        "person": None,
     }
-
-
-def _take(values: Any, rows: Any) -> Any:
-    return values.iloc[rows] if isinstance(values, (pd.DataFrame, pd.Series)) else np.asarray(values)[rows]
 
 
 def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) -> pd.DataFrame:
@@ -211,15 +274,6 @@ def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) ->
     return frame.rename(columns={"sensitive_features": "group"}) if frame.shape[1] == 1 else frame
 
 
-def _fit_baseline(model: AdaFairClassifier, train: tuple[Any, Any]) -> AdaBoostClassifier:
-    if not isinstance(train, (tuple, list)) or len(train) != 2:
-        raise ValueError("train must be (X_train, y_train), the data to fit plain AdaBoost on")
-    same = ("n_estimators", "estimator", "criterion", "max_bins", "categorical_features", "n_jobs")
-    baseline = AdaBoostClassifier(**{name: getattr(model, name) for name in same})
-    baseline.fit(*train)
-    return baseline
-
-
 def _stages(model: Any, X: Any, groups_too: dict[str, Any]) -> Any:
     """The predictions after every round, or at every point of the dial; None for an average that has neither."""
     if not isinstance(model._ensemble, AveragedEnsemble):
@@ -228,166 +282,3 @@ def _stages(model: Any, X: Any, groups_too: dict[str, Any]) -> Any:
         return None
     moved = copy(model)
     return (moved.set_fairness(w).predict(X, **groups_too) for w in WEIGHTS)
-
-
-def _model(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[str, Any]:
-    defaults = signature(type(model)).parameters
-    parameters = [
-        {"name": name, "value": _setting(value), "default": _setting(value) == _setting(defaults[name].default)}
-        for name, value in model.get_params(deep=False).items()
-    ]
-    threshold: Any = model.threshold_
-    if np.ndim(threshold):  # one per group of the training data
-        groups = group_names(model.groups_)
-        threshold = [{"group": g, "threshold": t} for g, t in zip(groups, threshold.tolist(), strict=True)]
-    found = {
-        "name": _name(model),
-        "class": type(model).__name__,
-        "learner": type(model.estimators_[0]).__name__ if isinstance(model._ensemble, EstimatorEnsemble) else None,
-        "notion": model._fitted.notion.name,
-        "warnings": list(model.warnings_),
-        "parameters": parameters,
-        "theta": model.theta_,
-        "n_estimators": model.n_estimators_,
-        "n_bags": len(model.thetas_) if isinstance(model._ensemble, AveragedEnsemble) else None,
-        "threshold": threshold,
-        "importances": None,
-        "shapes": None,
-        "n_used": None,
-        "pairs": None,
-        "no_shapes": _no_tables(model),
-    }
-    if found["no_shapes"] is not None:
-        shares = getattr(model, "feature_importances_", None)  # not every base estimator has them
-        if shares is not None and len(shares) == table.shape[1]:
-            rows = zip(column_names(table), shares, strict=True)
-            ordered = sorted(rows, key=lambda row: -row[1])
-            found["importances"] = [{"feature": name, "alpha_share": share} for name, share in ordered]
-        return found
-    importances = explain.importances(model, X, sample_weight=weights)
-    table = importances.reset_index().astype({"alpha_share": object})
-    table.loc[importances["alpha_share"].isna().to_numpy(), "alpha_share"] = None  # a pair has none of its own
-    found["importances"] = table.to_dict("records")
-    functions = explain.shape_functions(model)
-    used = [name for name in importances.index if name in functions and not functions[name].is_flat]
-    found["n_used"] = len(used)
-    found["shapes"] = [_shape(functions[name], feature_source(model, name, X)) for name in used[:MAX_SHAPES]]
-    found |= _pairs.describe(model, X, weights)
-    return found
-
-
-def _no_tables(model: AdaFairClassifier) -> str | None:
-    """Why the model is not a sum of step functions, if it is not."""
-    try:
-        model._score_effects()
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def _setting(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
-
-
-def _shape(function: explain.ShapeFunction, source: Any) -> dict[str, Any]:
-    """A step function, and where the rows of X are on it."""
-    shape: dict[str, Any] = {
-        "feature": function.feature,
-        "kind": function.kind,
-        "scores": list(function.scores),
-        "missing": function.missing,
-    }
-    if function.kind == "categorical":
-        *shares, other, missing = category_shares(function, source)
-        names = [str(category) for category in function.categories]
-        shape |= {"categories": names, "shares": shares, "other": function.other, "other_share": other}
-        return shape | {"missing_share": missing}
-    values = source.floats(slice(None))
-    present = values[~np.isnan(values)]
-    low, high = drawn_range(function.thresholds, present)
-    edges = bin_edges(present, low, high) if len(present) else np.array([low, high])
-    return shape | {
-        "thresholds": list(function.thresholds),
-        "range": [low, high],
-        "edges": edges.tolist(),
-        "shares": (np.histogram(present, edges)[0] / len(values)).tolist(),
-        "missing_share": 1 - len(present) / len(values),
-    }
-
-
-def _comparison(
-    baseline: Any, audited: Audit, X: Any, y: Any, predicted: Any, options: dict[str, Any]
-) -> dict[str, Any]:
-    """The measures of both models, and the differences between them, overall and per sensitive attribute."""
-    others = baseline.predict(X)
-    other = audit(y, others, **options)
-    true, mine, theirs = (np.asarray(values) == options["positive_label"] for values in (y, predicted, others))
-    changes = _measures.performance_changes(true, mine, theirs, options["sample_weight"], options["confidence"])
-    rows: list[dict[str, Any]] = []
-    for name, change in changes.items():
-        pair = [_interval(result.overall.loc[name]) for result in (other, audited)]
-        rows.append({"attribute": None, "measure": name} | _pair(*pair) | change)
-    for (_, was), (_, now) in zip(other.measures.iterrows(), audited.measures.iterrows(), strict=True):
-        if now["measure"] in _measures.FAIRNESS:
-            pair = [_interval(row) for row in (was, now)]
-            names = {"attribute": now["attribute"], "measure": now["measure"]}
-            rows.append(names | _pair(*pair) | _measures.gap_change(*pair))
-    return {"baseline": _name(baseline), "rows": rows}
-
-
-def _interval(row: Any) -> Interval:
-    return Interval(*(float(row[end]) for end in Interval._fields))
-
-
-def _pair(baseline: Interval, model: Interval) -> dict[str, Any]:
-    return {"baseline": baseline._asdict(), "model": model._asdict()}
-
-
-def _name(model: Any) -> str:
-    """How the page calls a model in a sentence."""
-    return type(model).__name__.removesuffix("Classifier")
-
-
-# The rows that a gap of a notion is about.
-_ABOUT = {"sp": "all", "fnr": "positives", "fpr": "negatives"}
-
-
-def _gaps(
-    model: AdaFairClassifier, baseline: Any, X: Any, positive: Any, frame: pd.DataFrame, weights: Any
-) -> list[dict[str, Any]]:
-    """How much each feature adds to the difference in mean score between the two groups that are furthest apart."""
-    models = {_name(model): model}
-    if _no_tables(model) is not None:
-        return []
-    if isinstance(baseline, AdaFairClassifier) and _no_tables(baseline) is None:
-        name = _name(baseline)
-        models = {f"{name} (baseline)" if name in models else name: baseline} | models
-    wanted = dict.fromkeys(_ABOUT.get(gap.name, "all") for gap in model._fitted.notion.gaps)
-    parts = []
-    for about in wanted or ["all"]:
-        rows = np.flatnonzero({"all": np.ones_like(positive), "positives": positive, "negatives": ~positive}[about])
-        own = None if weights is None else weights[rows]
-        some = _take(X, rows)
-        group, found = read_groups(frame.iloc[rows], len(rows))
-        if len(found) < 2:
-            continue
-        score = next(iter(models.values())).decision_function(some)
-        mean = np.bincount(group, score if own is None else score * own) / np.bincount(group, own)
-        pair = (found[int(np.argmin(mean))], found[int(np.argmax(mean))])
-        if mean.min() == mean.max():
-            pair = (found[0], found[1])
-        table = explain.compare_gaps(models, some, frame.iloc[rows], groups=pair, sample_weight=own)
-        parts_of = dict(zip(table.index, table.to_numpy().tolist(), strict=True))
-        total = parts_of.pop(explain.TOTAL)
-        parts.append(
-            {
-                "rows": about,
-                "n": len(rows),
-                "low": group_name(pair[0]),
-                "high": group_name(pair[1]),
-                "models": list(models),
-                "features": [{"feature": name, "parts": part} for name, part in parts_of.items()],
-                "total": total,
-            }
-        )
-    return parts

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .._model.shapes import OTHER
-from . import _words
+from . import _people, _words
 
 Row = dict[str, Any]
 
@@ -16,27 +16,26 @@ TITLES = {
     "accuracy": "Accuracy",
     "balanced_accuracy": "Balanced accuracy",
     "auc": "AUC",
-    "tpr": "True positive rate (TPR)",
-    "tnr": "True negative rate (TNR)",
+    "fnr": "Missed, of the positives",
+    "fpr": "False alarms, of the negatives",
     "precision": "Precision",
-    "base_rate": "Base rate",
+    "base_rate": "Truly positive",
     "selection_rate": "Predicted positive",
-    "statistical_parity": "Statistical parity",
-    "equal_opportunity": "Equal opportunity",
-    "predictive_equality": "Predictive equality",
-    "disparate_mistreatment": "Disparate mistreatment (sum)",
-    "equalized_odds_difference": "Equalized odds (larger gap)",
+    "statistical_parity": "Predicted positive (statistical parity)",
+    "equal_opportunity": "Missed (equal opportunity)",
+    "predictive_equality": "False alarms (predictive equality)",
+    "disparate_mistreatment": "Missed plus false alarms (disparate mistreatment)",
+    "equalized_odds_difference": "The larger of the two (equalized odds)",
     "accuracy_difference": "Accuracy",
     "precision_difference": "Precision",
 }
 RATES = {
     "selection_rate": "Predicted positive",
-    "tpr": "TPR",
-    "fpr": "FPR",
+    "fnr": "Missed",
+    "fpr": "False alarms",
     "accuracy": "Accuracy",
     "precision": "Precision",
 }
-RATE_NAMES = RATES | {"fnr": "FNR", "tnr": "TNR", "base_rate": "Base rate"}
 ABOUT = {"all": "all rows", "positives": "true positives", "negatives": "true negatives"}
 
 
@@ -52,6 +51,11 @@ class Table(NamedTuple):
     def is_long(self) -> bool:
         """Too long to print."""
         return len(self.rows) > 40
+
+    @property
+    def is_short(self) -> bool:
+        """Printed on one page."""
+        return len(self.rows) <= 12
 
 
 def percent(share: float | None) -> str:
@@ -94,6 +98,10 @@ def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
     return f"{value} ({points(row['lower'])}{to}{points(row['upper'])})"
 
 
+def ratio(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.2f}"
+
+
 def of(rows: list[Row], attribute: str) -> list[Row]:
     return [row for row in rows if row["attribute"] == attribute]
 
@@ -106,17 +114,17 @@ def data(report: Row, attribute: str) -> Table:
         [row["group"], f"{row['n']:,}", percent(row["n"] / total), f"{row['positives']:,}", rate(row, "base_rate")]
         for row in groups
     ]
-    header = [attribute, "Rows", "Share of rows", "Positives", "Base rate (interval)"]
+    header = [attribute, "Rows", "Share of rows", "Positives", "Truly positive (interval)"]
     return Table(f"Groups of {attribute}", header, rows)
 
 
 def groups(report: Row, attribute: str) -> Table:
     """Every rate of every group."""
     rows = [
-        [row["group"], f"{row['n']:,}", *(rate(row, name) for name in RATES)]
+        [row["group"], f"{row['n']:,}", ratio(row["selection_ratio"]), *(rate(row, name) for name in RATES)]
         for row in of(report["audit"]["groups"], attribute)
     ]
-    header = [attribute, "Rows", *RATES.values()]
+    header = [attribute, "Rows", "Selection ratio", *RATES.values()]
     return Table(f"Performance in each group of {attribute}, with intervals", header, rows)
 
 
@@ -127,7 +135,9 @@ def measures(report: Row, attribute: str) -> Table:
         apart = UNDEFINED
         if row["value"] is not None:
             low, high = (f"{row[end]} {percent(row[end + '_rate'])}" for end in ("lowest", "highest"))
-            apart = f"{RATE_NAMES[row['rate']]}: {low}, {high}"
+            most = "mostly " if row["measure"] == "disparate_mistreatment" else ""
+            name = RATES[row["rate"]]
+            apart = f"{most + name.lower() if most else name}: {low}, {high}"
         rows.append([TITLES[row["measure"]], apart, interval(row, points)])
     header = ["Measure", "Groups furthest apart", "Difference in points (interval)"]
     return Table(f"Largest differences between the groups of {attribute}", header, rows, text=2)
@@ -136,7 +146,7 @@ def measures(report: Row, attribute: str) -> Table:
 def overall(report: Row) -> Table:
     """Performance on all rows."""
     found = {row["measure"]: row for row in report["audit"]["overall"]}
-    names = ("accuracy", "balanced_accuracy", "tpr", "tnr", "precision", "base_rate", "selection_rate")
+    names = ("accuracy", "balanced_accuracy", "fnr", "fpr", "precision", "base_rate", "selection_rate")
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
     if "auc" in found:
         auc = {
@@ -152,7 +162,7 @@ def calibration(report: Row, attribute: str) -> Table:
         [row["group"], percent(row["mean_score"]), percent(row["base_rate"]), f"{row['ece']:.3f}", _auc(row)]
         for row in of(report["audit"]["calibration"], attribute)
     ]
-    header = [attribute, "Mean score", "Base rate", "Calibration error", "AUC (interval)"]
+    header = [attribute, "Mean score", "Truly positive", "Calibration error", "AUC (interval)"]
     return Table(f"Scores of the groups of {attribute}", header, rows)
 
 
@@ -210,3 +220,18 @@ def gaps(found: Row) -> Table:
     rows.append(["total", *map(score, found["total"])])
     caption = f"Mean score of {found['high']} minus that of {found['low']}, {ABOUT[found['rows']]}"
     return Table(caption, ["Feature", *found["models"]], rows)
+
+
+def attributes(report: Row) -> Table:
+    """What was found, one row per sensitive attribute."""
+    measure = _words.target_measure(report)
+    rows = []
+    for attribute in report["data"]["attributes"]:
+        row = _words.measure_row(report, attribute, measure)
+        told = [_people.cell(report, attribute, rate) for rate in _people.TOLD[measure]]
+        known = UNDEFINED if row["value"] is None else "yes" if row["lower"] > 0 else "no"
+        rows.append([attribute, *told, interval(row, points), known])
+    heads = [rate.what.format(positive=report["data"]["positive"]) for rate in _people.TOLD[measure]]
+    header = ["Attribute", *(f"{head[:1].upper()}{head[1:]}, of 100" for head in heads), "Gap in points (interval)"]
+    caption = f"What was found, one row per attribute: {_words.MEASURES[measure]}"
+    return Table(caption, [*header, "Established"], rows, text=4)

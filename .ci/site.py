@@ -1,0 +1,100 @@
+"""Looks at the built site in a browser: ``python .ci/site.py docs/_build/html docs/_build/screenshots``.
+
+Every page is opened at the width of a laptop and of a phone; pictures are kept, but not of the API's. A page is at
+fault if it is wider than the window, if code is cut or the contents are hidden on the laptop, if a wide table gives no
+hint that it goes on, if a picture is missing, if the console shows an error, or if it asks for anything outside the
+site. Where no browser is installed, it says so.
+"""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
+# Their pictures are also taken in dark colours.
+SHOWN_DARK = ("index.html", "start.html", "guide/index.html", "results/README.html")
+
+FAULTS_SEEN = """async () => {
+  await Promise.all([...document.images].map(x => { x.loading = 'eager'; return x.decode().catch(() => {}) }))
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))
+  const faults = [], scrolls = x => x.scrollWidth > x.clientWidth + 1, laptop = innerWidth > 1000
+  for (const part of [document.documentElement, ...document.querySelectorAll('.content')])
+    if (scrolls(part)) faults.push(`${part.scrollWidth - part.clientWidth} px wider than the window`)
+  const light = matchMedia('(prefers-color-scheme: light)').matches
+  for (const picture of document.images) {
+    const name = picture.getAttribute('src')
+    if (!picture.naturalWidth) faults.push(`no picture at ${name}`)
+    else if (light && getComputedStyle(picture).filter !== 'none') faults.push(`${name} is drawn for the dark`)
+  }
+  if (laptop)
+    for (const code of document.querySelectorAll('.highlight pre'))
+      if (scrolls(code)) faults.push(`code is cut: ${code.innerText.slice(0, 60)}`)
+  for (const table of document.querySelectorAll('.table-wrapper'))
+    if (scrolls(table) && !getComputedStyle(table).backgroundImage.includes('gradient'))
+      faults.push('a table is cut without a hint')
+  const contents = document.querySelector('.toc-drawer:not(.no-toc)')
+  if (laptop && contents && contents.getBoundingClientRect().right > innerWidth + 1)
+    faults.push('the contents of the page are hidden')
+  return faults
+}"""
+
+
+def browser_path() -> str | None:
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def look(site: Path, pictures: Path | None = None) -> Iterator[str]:
+    """What is wrong with the pages of a site, as one line each."""
+    from playwright.sync_api import sync_playwright
+
+    pages = sorted(path for path in site.rglob("*.html") if not path.relative_to(site).parts[0].startswith("_"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(color_scheme="light")
+        heard = listen(page)
+        for path in pages:
+            name = path.relative_to(site)
+            heard.clear()
+            page.goto(path.as_uri())
+            for size, (width, height) in SIZES.items():
+                page.set_viewport_size({"width": width, "height": height})
+                yield from (f"{name}, {size}: {fault}" for fault in page.evaluate(FAULTS_SEEN))
+                if pictures is not None and not name.match("generated/*"):
+                    take(page, pictures / size / name)
+                    if str(name) in SHOWN_DARK:
+                        page.emulate_media(color_scheme="dark")
+                        take(page, pictures / f"{size}-dark" / name)
+                        page.emulate_media(color_scheme="light")
+            yield from (f"{name}: {error}" for error in heard)
+        browser.close()
+
+
+def listen(page: Any) -> list[str]:
+    """A list that fills with the errors of a page, and with what it asks of the network."""
+    heard: list[str] = []
+    page.on("console", lambda message: heard.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else heard.append(asked.url))
+    return heard
+
+
+def take(page: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=path.with_suffix(".png"), full_page=page.evaluate("document.body.scrollHeight") < 12_000)
+
+
+def main(site: str, pictures: str) -> int:
+    if browser_path() is None:
+        print(f"no browser is installed (none of {', '.join(BROWSERS)}): nobody has looked at the pages")
+        return 0
+    shutil.rmtree(pictures, ignore_errors=True)
+    faults = list(look(Path(site).resolve(), Path(pictures)))
+    print("\n".join([*faults, f"{len(faults)} faults; pictures of the pages in {pictures}"]))
+    return min(1, len(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

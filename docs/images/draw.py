@@ -1,0 +1,174 @@
+"""Draws the pictures of the pages from the models that the pages train: ``python docs/images/draw.py [NAME …]``."""
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from parityboost import AdaFairClassifier, ParityBoostClassifier, plot
+from parityboost.audit import audit
+from parityboost.baselines import AdaBoostClassifier
+from parityboost.datasets import load_adult
+from parityboost.metrics import group_table
+
+mpl.rcParams.update(
+    {"svg.hashsalt": "parityboost", "svg.fonttype": "none", "font.size": 9}
+)
+adult = load_adult()
+X, X_test, y, y_test = train_test_split(
+    adult.data, adult.target, test_size=0.5, random_state=0
+)
+sex, sex_test = X["sex"], X_test["sex"]
+
+
+def fair(notion="disparate_mistreatment", **options):
+    return AdaFairClassifier(notion, random_state=0, **options).fit(
+        X, y, sensitive_features=sex
+    )
+
+
+def side_by_side(height, widths=(1, 1)):
+    return plt.subplots(
+        1, 2, figsize=(11.5, height), layout="constrained", width_ratios=widths
+    )
+
+
+def start():
+    """The plain and the fair model of the page, by group."""
+    model = ParityBoostClassifier("equal_opportunity", random_state=0).fit(
+        X, y, sensitive_features=sex
+    )
+    figure, axes = side_by_side(3.4)
+    for ax, (name, one) in zip(
+        axes,
+        {"Plain": AdaBoostClassifier().fit(X, y), "Fair": model}.items(),
+        strict=True,
+    ):
+        plot.group_bars(y_test, one.predict(X_test), sex_test, ax=ax)
+        ax.set_title(name, loc="left", fontsize=11)
+    return figure
+
+
+def theta():
+    """Error and violation over the rounds, and the choices that no other beats."""
+    model = fair()
+    figure, axes = side_by_side(4.2)
+    plot.history(model, ax=axes[0])
+    plot.frontier(model, ax=axes[1])
+    return figure
+
+
+def thresholds():
+    """Who is found, and who is selected, as the threshold moves."""
+    model = fair(threshold="auto")
+    score = model.set_threshold(0.0).decision_function(X_test)
+    at = np.linspace(-1.2, 1.2, 121)
+    tables = [
+        group_table(y_test, (score > t).astype(int), sensitive_features=sex_test)
+        for t in at
+    ]
+    figure, axes = side_by_side(3.6)
+    for ax, rate, words in zip(
+        axes, ["tpr", "fpr"], ["found (TPR)", "wrongly selected (FPR)"], strict=True
+    ):
+        for group, colour, line in (
+            ("Female", "#B8860B", "-"),
+            ("Male", "#882255", "--"),
+        ):
+            values = [table.loc[group, rate] for table in tables]
+            ax.plot(at, values, line, color=colour)
+            ax.annotate(
+                group,
+                (at[30], values[30]),
+                textcoords="offset points",
+                xytext=(4, 4),
+                color=colour,
+            )
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set(xlabel="threshold", ylabel=f"share {words}", ylim=(0, 1))
+    return figure
+
+
+def explaining():
+    """One person of the page, and the gap that the page takes apart."""
+    model, plain = fair("statistical_parity"), AdaBoostClassifier().fit(X, y)
+    figure, axes = side_by_side(4.6, (1, 1.15))
+    plot.waterfall(model, X_test.iloc[[5]], ax=axes[0])
+    plot.gap_decomposition(
+        {"AdaBoost": plain, "AdaFair": model}, X_test, sex_test, top=6, ax=axes[1]
+    )
+    return figure
+
+
+def glass_box():
+    """What one feature does, and what makes the gap between the groups."""
+    figure, axes = side_by_side(4.4, (1, 1.25))
+    model, plain = fair(), AdaBoostClassifier(200).fit(X, y)
+    plot.shape_function(model, "age", X_test, ax=axes[0])
+    plot.gap_decomposition(
+        {"AdaBoost": plain, "AdaFair": model}, X_test, sex_test, top=6, ax=axes[1]
+    )
+    return figure
+
+
+def auditing():
+    """The share found in every group that is large enough to judge, with its interval."""
+    found = audit(
+        y_test,
+        AdaBoostClassifier().fit(X, y).predict(X_test),
+        sensitive_features=X_test[["sex", "race"]],
+    )
+    groups = found.groups
+    groups = groups[(groups["positives"] >= 10) & groups["tpr"].notna()].sort_values(
+        "tpr"
+    )
+    figure, ax = plt.subplots(figsize=(8, 0.34 * len(groups) + 1), layout="constrained")
+    low, high = groups["tpr"] - groups["tpr_lower"], groups["tpr_upper"] - groups["tpr"]
+    ax.errorbar(
+        groups["tpr"],
+        range(len(groups)),
+        xerr=[low, high],
+        fmt="o",
+        color="#404040",
+        capsize=3,
+    )
+    words = [
+        f"{name} ({n:,} positives)"
+        for name, n in zip(groups["group"], groups["positives"], strict=True)
+    ]
+    ax.set_yticks(range(len(groups)), words)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set(
+        xlabel="share of the positives that is found, with its 95 % interval",
+        xlim=(0, 1),
+    )
+    return figure
+
+
+def pair():
+    """What two features add together."""
+    options = {
+        "update": "discrete",
+        "class_weight": "balanced_groups",
+        "threshold": "auto",
+    }
+    return plot.pair(
+        fair("statistical_parity", max_depth=2, **options),
+        "marital-status",
+        "capital-gain",
+    ).figure
+
+
+PICTURES = {
+    draw.__name__: draw
+    for draw in (start, theta, thresholds, explaining, glass_box, auditing, pair)
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or PICTURES:
+        PICTURES[name]().savefig(
+            Path(__file__).with_name(f"{name}.svg"), metadata={"Date": None}
+        )

@@ -1,0 +1,213 @@
+"""What a reader sees first: counts of people, four facts, and what makes the figures doubtful."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import make_people
+from parityboost import AdaFairClassifier, ParityBoostClassifier, report
+from parityboost.audit import audit
+from parityboost.report import _people, _render, _warnings
+
+ORDER = ["groups", "differences", "comparison", "gaps", "scores", "data", "model", "person", "history", "card", "notes"]
+
+
+def audited(group, true, predicted, **options):
+    return audit(true, predicted, sensitive_features={"sex": group}, positive_label="yes", **options)
+
+
+def people_of(*cells):
+    """Rows by group, true label, predicted label and number."""
+    rows = [row for group, true, predicted, n in cells for row in [(group, true, predicted)] * n]
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+@pytest.fixture
+def counted():
+    """Of 100 women and 200 men who qualify, 20 and 36 are missed; of 100 each who do not, 10 and 5 are chosen."""
+    group, true, predicted = people_of(
+        ("women", "yes", "no", 20), ("women", "yes", "yes", 80), ("women", "no", "yes", 10), ("women", "no", "no", 90),
+        ("men", "yes", "no", 36), ("men", "yes", "yes", 164), ("men", "no", "yes", 5), ("men", "no", "no", 95),
+    )  # fmt: skip
+    return audited(group, true, predicted)
+
+
+def test_people_are_counted_in_words(counted):
+    page = report.build_audit(counted)
+    assert page["summary"]["people"] == {
+        "sex": [
+            "Of every 100 who truly are “yes”, 20 in the group women and 18 in the group men are missed.",
+            "Of every 100 who truly are not “yes”, 10 in the group women and 5 in the group men are wrongly predicted "
+            "“yes”.",
+            "Of every 100, 56 in the group men and 45 in the group women are predicted “yes”.",
+        ]
+    }
+    assert [_people.hundred(share) for share in (0, 0.004, 0.005001, 0.5, 0.996, 1)] == [
+        "0", "fewer than 1", "1", "50", "more than 99", "100",
+    ]  # fmt: skip
+
+
+def test_of_many_groups_the_most_and_the_fewest_are_named_and_small_ones_are_not(counted):
+    cells = [(name, "yes", "no", n) for name, n in (("a", 10), ("b", 20), ("c", 40))]
+    cells += [(name, "yes", "yes", 100 - n) for name, _, _, n in cells]
+    cells += [(name, "no", "no", 100) for name in "abc"] + [("few", "yes", "no", 5)]
+    first = report.build_audit(audited(*people_of(*cells)))["summary"]["people"]["sex"][0]
+    assert first == (
+        "Of every 100 who truly are “yes”, 40 in the group c and 10 in the group a are missed (most and fewest of 3 "
+        "groups)."
+    )
+
+
+def test_the_four_facts(counted):
+    ratio, gap, sensitive, smallest = report.build_audit(counted)["summary"]["strip"]
+    assert (ratio["value"], ratio["state"], ratio["mark"]) == ("0.798", "bad", 0.8)  # 0.450 / 0.563, not 0.80
+    assert ratio["remark"] == "women against men; below 0.80, the mark of the four-fifths rule."
+    assert (gap["value"], gap["name"]) == ("7.0 points", "Gap by sex")
+    assert "no limit was set" in gap["remark"]
+    assert sensitive["value"] == "Not known"
+    assert (smallest["value"], smallest["remark"]) == ("women", "200 rows, 100 of them “yes”.")
+
+
+@pytest.mark.parametrize(("limit", "state", "words"), [
+    (0.5, "good", "passes: below the limit of 50.0 points"),
+    (0.05, "plain", "passes: not shown to be above the limit of 5.0 points"),
+    (0.0, "plain", "passes: not shown"),
+])  # fmt: skip
+def test_the_gap_is_held_against_the_limit(counted, limit, state, words):
+    page = report.build_audit(counted, limit=limit, measures=["disparate_mistreatment"])
+    gap = page["summary"]["strip"][1]
+    assert gap["state"] == state and words in gap["remark"]
+
+
+def test_a_limit_is_for_the_measures_it_is_said_to_be(counted):
+    gap = report.build_audit(counted, limit=0.02)["summary"]["strip"][1]  # of the four, one is established
+    assert gap["state"] == "bad" and "In predicted positive" in gap["remark"]
+    with pytest.raises(ValueError, match="measures must be some of statistical_parity"):
+        report.build_audit(counted, limit=0.02, measures=["fairness"])
+
+
+def test_a_gap_above_the_limit_does_not_pass():
+    group, true, predicted = people_of(
+        ("a", "yes", "no", 90), ("a", "yes", "yes", 10), ("a", "no", "no", 100),
+        ("b", "yes", "no", 10), ("b", "yes", "yes", 90), ("b", "no", "no", 100),
+    )  # fmt: skip
+    gap = report.build_audit(audited(group, true, predicted), limit=0.2)["summary"]["strip"][1]
+    assert gap["state"] == "bad" and "does not pass: above the limit of 20.0 points" in gap["remark"]
+    for bad in (-1, float("inf"), float("nan"), "0.1"):
+        with pytest.raises(ValueError, match=r"limit must be a difference such as 0\.1"):
+            report.build_audit(audited(group, true, predicted), limit=bad)
+
+
+def test_the_finding_comes_first(people):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=5, random_state=0).fit(X, y, sensitive_features=group)
+    page = report.build(model, X, y, sensitive_features=group, train=(X, y), person=3)
+    html = report.to_html(page)
+    places = [html.index(f'<section id="{name}"') for name in ("summary", *ORDER)]
+    assert places == sorted(places)
+    assert [place for place, _ in _render._sections(page)] == ORDER
+    first = page["summary"]["people"]["group"][0]
+    assert html.index(first) < html.index('class="strip"') < html.index('data-chart="groups-0"')
+    assert "; with AdaBoost, " in first
+
+
+def test_rates_are_called_missed_and_only_one_of_the_two_is_shown(people):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=5, random_state=0).fit(X, y, sensitive_features=group)
+    html = report.to_html(report.build(model, X, y, sensitive_features=group, train=(X, y)))
+    text = re.sub(r"<[^>]*>", " ", html.split("<body>")[1].split("<script")[0])
+    before_terms = text.split("How to read this report")[0]
+    assert not re.search(r"\b(TPR|FNR|TNR|FPR|true positive rate|false negative)\b", before_terms, re.IGNORECASE)
+    assert "Selection ratio" in before_terms
+
+
+def test_nearly_the_same_prediction_for_all_is_the_headline():
+    true = ["yes", "no"] * 500
+    predicted = ["no"] * 990 + ["yes"] * 10
+    page = report.build_audit(audited(["a", "a", "b", "b"] * 250, true, predicted))
+    assert page["summary"]["degenerate"].startswith("The predictions are “not yes” for 99.0\u00a0% of the rows.")
+    better = report.build_audit(audited(["a", "a", "b", "b"] * 250, true, true))
+    assert better["summary"]["degenerate"] is None
+
+
+def test_a_label_that_says_nothing_is_shown_with_its_column(people):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=5, random_state=0).fit(X, y, sensitive_features=group)
+    page = report.build(model, X, pd.Series(y, name="hired"), sensitive_features=group)
+    assert (page["data"]["positive"], page["data"]["negative"]) == ("hired = 1", "hired = 0")
+    assert "who truly are “hired = 1”" in page["summary"]["people"]["group"][0]
+
+
+def leaking(n=600):
+    X, y, group = make_people(n)
+    rng = np.random.default_rng(1)
+    X = X.assign(
+        outcome=np.where(rng.random(n) < 0.98, y, 1 - y),
+        case=np.where(y == 1, [f"case {i}" for i in range(n)], None),
+    )
+    return X, y, group
+
+
+@pytest.mark.parametrize("make", [AdaFairClassifier, ParityBoostClassifier])
+@pytest.mark.filterwarnings("ignore")
+def test_a_column_that_nearly_decides_alone_is_the_first_warning(make):
+    X, y, group = leaking()
+    model = make(n_estimators=5, random_state=0).fit(X.drop(columns="case"), y, sensitive_features=group)
+    page = report.build(model, X.drop(columns="case"), y, sensitive_features=group)
+    assert page["warnings"][0]["kind"] == "leak"
+    assert page["warnings"][0]["text"].startswith("Column outcome nearly decides alone: outcome gives a balanced")
+    html = report.to_html(page)
+    assert html.index("Column outcome nearly decides") < html.index('class="headline"')
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_missing_where_the_outcome_is_missing_is_a_leak_as_well():
+    X, y, group = leaking()
+    model = AdaFairClassifier(n_estimators=5, random_state=0).fit(X[["case", "years"]], y, sensitive_features=group)
+    warned = report.build(model, X[["case", "years"]], y, sensitive_features=group)["warnings"]
+    assert [row["kind"] for row in warned[:2]] == ["leak", "names"]
+    assert "case" in warned[0]["text"] and "case" in warned[1]["text"]
+
+
+def test_ordinary_columns_are_no_leaks_identifiers_or_dates(people):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=20, random_state=0).fit(X, y, sensitive_features=group)
+    kinds = {row["kind"] for row in report.build(model, X, y, sensitive_features=group)["warnings"]}
+    assert not kinds & {"leak", "names"}
+
+
+@pytest.mark.parametrize(("values", "kind"), [
+    (range(1000, 1400), "identifier"),
+    ([f"u{i}" for i in range(400)], "identifier"),
+    ([f"2020-{1 + i % 12:02}-{1 + i % 28:02} 10:00" for i in range(400)], "date"),
+    ([f"{1 + i % 28}.{1 + i % 12}.1999" for i in range(400)], "date"),
+    ([i * i * 1000 for i in range(400)], None),  # all different, as numbers of so wide a range are
+    (np.random.default_rng(0).normal(size=400), None),
+    ([i % 50 for i in range(400)], None),
+    ([i % 2 == 0 for i in range(400)], None),
+    (["a", "b"] * 200, None),
+    (range(20), None),
+])  # fmt: skip
+def test_what_a_column_looks_like(values, kind):
+    assert _warnings._kind(pd.Series(values)) == kind
+
+
+def test_an_interval_that_says_nothing_is_warned_of_with_the_groups_to_blame():
+    group, true, predicted = people_of(
+        ("a", "yes", "no", 50), ("a", "yes", "yes", 50), ("a", "no", "no", 100),
+        ("b", "yes", "no", 2), ("b", "yes", "yes", 2), ("b", "no", "no", 40),
+    )  # fmt: skip
+    [warned] = report.build_audit(audited(group, true, predicted))["warnings"]
+    assert warned["kind"] == "wide"
+    assert re.search(r"anything from 0\.0 to \d\d\.\d points, because few rows are there of b\.", warned["text"])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_hardly_a_model_and_small_groups_reach_the_page(people):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=10, random_state=0).fit(X, y, sensitive_features=group)
+    model.set_theta(1)
+    kinds = {row["kind"]: row["text"] for row in report.build(model, X, y, sensitive_features=group)["warnings"]}
+    assert kinds["few_rules"] == "Only the first rule of 10 is used: this is hardly a model."
