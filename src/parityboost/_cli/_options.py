@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from ..datasets._formats import TextFormat
+
+# How the names of models and of tables end.
+FILE = re.compile(r"\.(json|csv|tsv|txt|jsonl|ndjson|xlsx|parquet|pq)(\.(gz|xz|bz2|zip))?$", re.IGNORECASE)
 
 
 def read_bands(given: list[str] | None) -> dict[str, list[float]] | None:
@@ -34,3 +39,24 @@ def as_number(option: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(f'{option} must be a number, "auto" or "per_group", got {text!r}') from None
+
+
+def spread(args: list[str], many: set[str]) -> list[str]:
+    """``--dataset a b`` as ``--dataset a --dataset b``; commas separate as well.
+
+    A name of a file ends the list, so that ``train --sensitive sex people.csv`` has its data.
+    """
+    result: list[str] = []
+    option: str | None = None
+    fresh = False
+    for arg in args:
+        if not fresh and FILE.search(arg):
+            option = None
+        if arg.startswith("-"):
+            option, fresh = (arg if arg in many else None), True
+            result.append(arg)
+            continue
+        for value in arg.split(",") if option else [arg]:
+            result += [value] if option is None or fresh else [option, value]
+            fresh = False
+    return result
