@@ -12,7 +12,11 @@ from . import _style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RATES = {"tpr": "true positive rate", "tnr": "true negative rate", "selection_rate": "rate of positive predictions"}
+RATES = {
+    "tpr": "found, of the positives",
+    "tnr": "left alone, of the negatives",
+    "selection_rate": "predicted positive",
+}
 
 
 def group_bars(
@@ -24,7 +28,7 @@ def group_bars(
     pos_label: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """True positive rate, true negative rate and rate of positive predictions of each group.
+    """Who is found (true positive rate), left alone (true negative rate) and predicted positive in each group.
 
     Parameters
     ----------

@@ -279,7 +279,7 @@ def importances(
     ax = _style.axes(ax, _style.height_of(len(shown)))
     _style.bars(ax, shown, "{:.2f}".format)
     ax.set_xlim(left=0)
-    ax.set_xlabel("share of the learners' weights α" if X is None else "mean absolute deviation of the contribution")
+    ax.set_xlabel("share of the weights of all rules" if X is None else "how far it moves the score, on average")
     most = "The" if len(shown) == len(used) else f"The first {len(shown)} of the"
     _style.title(ax, f"{most} {len(used)} {explain.kinds_of(table.index)} used, of {len(table)}", ROWS_TITLE)
     return ax

@@ -158,18 +158,16 @@ def importances(report: Row) -> Figure:
     values = [draw.rounded(row[by]) for row in shown]
     layout = draw.layout(ROW * len(shown) + 70)
     layout["yaxis"] |= draw.named_rows([row["feature"] for row in shown])
-    what = (
-        "how far it moves the score, on average"
-        if by == "mean_abs_deviation"
-        else "its share of the weights of all rules"
-    )
+    what = "How far each moves the score, on average"
+    if by == "alpha_share":
+        what = "The share of each in the weights of all rules"
     layout["xaxis"] |= draw.axis_title("share of weights" if by == "alpha_share" else "mean shift of the score")
     trace = draw.bars(values, [f"{value:.2f}" for value in values], [row["feature"] for row in shown], OURS)
     most = f"the first {len(shown)} of " if len(shown) < len(used) else "all "
     kinds = explain.kinds_of(row["feature"] for row in used)
     caption = (
-        f"Importance of {most}{len(used)} {kinds} that the model uses, of {len(report['model']['importances'])}: "
-        f"{what}. {shown[0]['feature']} matters most."
+        f"{what}. {shown[0]['feature']} matters most. Drawn are {most}{len(used)} {kinds} that the model uses; there "
+        f"are {len(report['model']['importances'])} in all."
         if shown
         else "The model uses no feature."
     )

@@ -77,7 +77,7 @@ def score(value: float) -> str:
 
 def number(value: float) -> str:
     """A number of the user's data, in as many digits as tell something."""
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
 
 
 def rate(row: Row, name: str) -> str:
