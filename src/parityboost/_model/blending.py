@@ -107,7 +107,7 @@ class BlendingMixin(ControlMixin):
         return np.column_stack([1.0 - positive, positive])
 
     def frontier(self, *args: Any, **options: Any) -> pd.DataFrame:
-        """As in :class:`AdaFairClassifier`, with ``fairness`` instead of θ: every blend with every threshold.
+        """As in :class:`~parityboost.AdaFairClassifier`, with ``fairness`` instead of θ: each blend and threshold.
 
         Parameters
         ----------
