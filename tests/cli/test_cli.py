@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import parityboost
 from parityboost import cli
+from parityboost._cli._options import spread
 from parityboost.experiments import _execute, _runner
 
 
@@ -44,7 +45,7 @@ def test_without_typer_it_says_what_to_install():
     ],
 )
 def test_an_option_may_take_several_values(given, expected):
-    assert cli.spread(given, {"--dataset"}) == expected
+    assert spread(given, {"--dataset"}) == expected
 
 
 def test_bad_names_are_one_sentence_and_exit_code_2(tmp_path):

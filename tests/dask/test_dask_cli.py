@@ -22,7 +22,7 @@ def folder(tmp_path):
     return data
 
 
-OPTIONS = ["--target", "label", "--positive", "yes", "--sensitive", "group", "--rounds", "8"]
+OPTIONS = ["--target", "label", "--positive", "yes", "--sensitive", "group", "--rounds", "8", "--method", "adafair"]
 
 
 def run(*args):
