@@ -178,29 +178,15 @@ def _make_app() -> "typer.Typer":
         with one_sentence():
             words = (None, "auto", "per_group")
             cut = threshold if threshold in words else as_number("--threshold", str(threshold))
-            chosen = {
-                "n_estimators": rounds,
-                "max_depth": depth,
-                "dial": dial or None,
-                "threshold": cut,
-                "class_weight": class_weight,
-                "keep": keep,
-            }
-            parameters = {
-                "method": method,
-                "notion": notion,
-                "c": c,
-                "epsilon": epsilon,
-                "max_violation": max_violation,
-                "random_state": seed,
-                "n_jobs": jobs,
-                "device": device,
-                "bands": read_bands(bands),
-                "missing_group": missing_group,
-                **{name: value for name, value in chosen.items() if value is not None},
-            }
+            chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial or None}
+            chosen |= {"threshold": cut, "class_weight": class_weight, "keep": keep}
+            parameters = {"method": method, "notion": notion, "c": c, "epsilon": epsilon, "n_jobs": jobs}
+            parameters |= {"max_violation": max_violation, "random_state": seed, "device": device}
+            parameters |= {"bands": read_bands(bands), "missing_group": missing_group}
+            parameters |= {name: value for name, value in chosen.items() if value is not None}
             if dask is not None:
-                _dask.refuse(report=report, holdout=holdout, encoding=encoding, sep=sep, decimal=decimal)
+                _dask.refuse(report=report, title=title, about=about, fail_above=fail_above, holdout=holdout)
+                _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
                 told = _dask.train(data, target, positive, sensitive, parameters, model, dask, drop, exclude_sensitive)
                 return say(told)
             text_format = read_format(encoding, sep, decimal)

@@ -37,7 +37,7 @@ def refuse(**given: Any) -> None:
     """What is for tables that are read here."""
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"--{name} cannot be used with --dask, got {str(value)!r}")
+            raise ValueError(f"--{name.replace('_', '-')} cannot be used with --dask, got {str(value)!r}")
 
 
 @contextmanager
