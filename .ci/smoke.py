@@ -35,6 +35,8 @@ OF_EXTRAS = (
     "pooch",
     "onnx",
     "pyarrow",
+    "dask",
+    "distributed",
 )
 
 
@@ -139,6 +141,23 @@ def onnx():
     format_.checker.check_model(model.to_onnx())
 
 
+def dask():
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    from parityboost.dask import DaskAdaFairClassifier
+
+    local, adult = fit()
+    frame = dd.from_pandas(adult.data.assign(target=adult.target), npartitions=3)
+    X = frame.drop(columns="target")
+    validation = adult.data, adult.target, adult.sensitive
+    with LocalCluster(n_workers=2, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
+        model = DaskAdaFairClassifier(n_estimators=5, validation_fraction=None, client=client)
+        model.fit(X, frame["target"], sensitive_features=frame["sex"])
+    local.set_params(n_estimators=5, validation_fraction=None).fit(*validation[:2], sensitive_features=validation[2])
+    assert (model.to_local().decision_function(adult.data) == local.decision_function(adult.data)).all()
+
+
 def script(name):
     return str(Path(sysconfig.get_path("scripts"), name))
 
@@ -146,6 +165,6 @@ def script(name):
 if __name__ == "__main__":
     extra = sys.argv[1]
     assert "site-packages" in parityboost.__file__, f"not the installed package: {parityboost.__file__}"
-    tests = {test.__name__: test for test in (core, cli, plot, report, baselines, datasets, onnx)}
+    tests = {test.__name__: test for test in (core, cli, plot, report, baselines, datasets, onnx, dask)}
     tests[extra]()
     print(f"smoke test of {extra}: passed")

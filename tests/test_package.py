@@ -45,7 +45,10 @@ for name in {MODULES}:
     assert result.returncode == 0, result.stderr
 
 
-def test_importing_costs_little_beside_pandas_and_scikit_learn_and_leaves_numba_alone():
+def test_importing_costs_little_beside_pandas_and_scikit_learn_and_leaves_numba_alone(tmp_path, monkeypatch):
+    # As for users, whose Python keeps what it has compiled.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path))
     code = """
 import sys
 from time import process_time
@@ -56,6 +59,7 @@ import parityboost
 from parityboost import audit, baselines, datasets, explain, plot, report
 print((process_time() - theirs) / (theirs - started), "numba" in sys.modules)
 """
+    run_python(code)
     result = run_python(code)
     share, with_numba = result.stdout.split()
     assert float(share) < 0.2, result.stdout  # measured: 0.06

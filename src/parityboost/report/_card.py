@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from datetime import date, datetime
 from hashlib import file_digest
@@ -29,6 +28,8 @@ def read_about(about: Any) -> dict[str, list[str]] | None:
         return None
     where = "about"
     if not isinstance(about, Mapping):
+        import tomllib  # which takes a tenth of a second
+
         where = str(about)
         try:
             about = tomllib.loads(Path(about).read_text(encoding="utf8"))
