@@ -38,8 +38,8 @@ def test_people_are_counted_in_words(counted):
     page = report.build_audit(counted)
     assert page["summary"]["people"] == {
         "sex": [
-            "Of every 100 who truly are “yes”, 20 in the group women and 18 in the group men are missed.",
-            "Of every 100 who truly are not “yes”, 10 in the group women and 5 in the group men are wrongly predicted "
+            "Of every 100 who truly are “yes”, 18 in the group men and 20 in the group women are missed.",
+            "Of every 100 who truly are not “yes”, 5 in the group men and 10 in the group women are wrongly predicted "
             "“yes”.",
             "Of every 100, 56 in the group men and 45 in the group women are predicted “yes”.",
         ]

@@ -51,10 +51,14 @@ def hundred(share: float) -> str:
 
 
 def ends(rows: list[Row], rate: Rate, least: int) -> list[tuple[Row, float]]:
-    """The groups to name, each with its share: both of two, of more the one with the highest and the lowest."""
+    """The groups to name, each with its share: both of two, in one order throughout; of more, the one with the highest
+    and the one with the lowest.
+    """
     shares = [(row, row[rate.name]) for row in large_enough(rows, rate.of, least) if row[rate.name] is not None]
+    if len(shares) <= 2:
+        return shares
     ordered = sorted(shares, key=lambda found: -found[1])
-    return ordered if len(ordered) <= 2 else [ordered[0], ordered[-1]]
+    return [ordered[0], ordered[-1]]
 
 
 def sentence(report: Row, attribute: str, rate: Rate) -> str | None:
