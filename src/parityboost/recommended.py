@@ -275,6 +275,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         """Train all bags and keep their mean; with a dial the plain ones and the fair ones."""
         from ._fit.bags import combine, same_cells, train_bags
         from ._fit.loop import starting_factors
+        from ._fit.progress import BagsProgress
 
         start = read_class_weight(self.class_weight, self.classes_)
         n_groups, n_jobs = len(self.groups_), effective_n_jobs(self.n_jobs)
@@ -282,19 +283,17 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         def make_learner(train: Any, selection: Any) -> Any:
             return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
 
-        bags = train_bags(folds, rows, table, settings, n_groups, make_learner, unit, n_jobs, self.device)
+        progress = None
+        if self.verbose:
+            n_trainings = len(folds) * (2 if self.dial else 1)
+            n_rows = sum(len(fold.train) for fold in folds) // len(folds)
+            progress = BagsProgress(self._bar(n_trainings * self.n_estimators, n_rows), self.n_estimators)
+        how = n_groups, make_learner, unit, n_jobs, self.device, progress
+        bags = train_bags(folds, rows, table, settings, *how)
         ends = [combine(bags, rows, table)]
         if self.dial:
-            plain = replace(settings, notion=NoNotion())
-            ends = [
-                combine(
-                    train_bags(folds, rows, table, plain, n_groups, make_learner, unit, n_jobs, self.device),
-                    rows,
-                    table,
-                ),
-                *ends,
-            ]
-            ends = same_cells(ends, rows, table)
+            plain = train_bags(folds, rows, table, replace(settings, notion=NoNotion()), *how)
+            ends = same_cells([combine(plain, rows, table), *ends], rows, table)
         fair = ends[-1]
         self._fitted = settings
         self._ensemble = AveragedEnsemble(table.bundles.binner, fair.effects, fair.spread, fair.importances)
@@ -302,6 +301,8 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         self.theta_ = int(self.thetas_.sum())
         self.n_estimators_ = sum(len(bag.boosted.rounds) for bag in bags)
         self._keep_history(bags, settings, columns)
+        if progress is not None:
+            progress.close(self.theta_)
         return ends
 
     def _held_out(self, ends: list[Any], rows: Any) -> SelectionData:

@@ -465,3 +465,13 @@ def test_a_file_has_the_columns_of_every_blend(tmp_path):
     loaded = load(tmp_path / "model.json").set_fairness(0.3)
     np.testing.assert_array_equal(loaded.decision_function(X), model.set_fairness(0.3).decision_function(X))
     assert len(set(model.decision_function(X))) > 2
+
+
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 3, "dial": True}, {"n_iter_no_change": 1}])
+def test_progress_is_that_of_all_trainings(options, capsys):
+    X, y, group = make_people(300)
+    model = ParityBoostClassifier(**SMALL, verbose=1, **options).fit(X, y, sensitive_features=group)
+    lines = capsys.readouterr().err.splitlines()
+    total = 36 * (2 if options.get("dial") else 1)
+    assert f"{'█' * 24} {total}/{total}" in lines[-2]
+    assert lines[-1].startswith(f"ParityBoostClassifier: θ = {model.theta_}, ")

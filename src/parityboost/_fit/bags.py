@@ -31,6 +31,7 @@ from .._table.bundles import Bundles
 from .._table.inputs import stratified_split
 from .loop import Boosted, boost
 from .preparation import Part
+from .progress import BagsProgress
 from .samples import CodedSample, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
@@ -169,6 +170,7 @@ def train_bags(
     unit: float,
     n_jobs: int,
     device: str,
+    progress: BagsProgress | None = None,
 ) -> list[Bag]:
     """Train each bag, side by side; the bags do not depend on how many at a time."""
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
@@ -177,10 +179,12 @@ def train_bags(
     def train(fold: Fold) -> Bag:
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
-            boosted = boost(learner, settings, None, unit)
+            boosted = boost(learner, settings, progress, unit)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
             del coded, held, learner  # and with them whatever is on a device
         theta = boosted.choice.theta
+        if progress is not None:
+            progress.end(len(boosted.rounds), float(boosted.choice.measures.objective[theta - 1]), theta)
         effects = ensemble.effects(theta)
         threshold = float(boosted.choice.thresholds[theta - 1])
         margins = table.margins(effects, fold.held) - threshold

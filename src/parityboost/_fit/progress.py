@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -54,3 +55,27 @@ class Progress:
         seconds = time.perf_counter() - self._started
         start = "\n" if self._in_place else ""
         print(f"{start}{self._name}: θ = {theta}, {reasons[stopped]}, {seconds:.1f} s", file=sys.stderr, flush=True)
+
+
+class BagsProgress:
+    """One bar for several trainings, which may go on at the same time."""
+
+    def __init__(self, bar: Progress, n_rounds: int) -> None:
+        self._bar, self._n_rounds = bar, n_rounds  # of each training
+        self._done, self._lock = 0, Lock()
+
+    def __call__(self, j: int, found: Any, objective: float, theta: int) -> None:
+        """Another round of any of them."""
+        with self._lock:
+            self._done += 1
+            self._bar(self._done, found, objective, theta)
+
+    def end(self, n_made: int, objective: float, theta: int) -> None:
+        """One of them has ended, perhaps before its last round."""
+        if n_made < self._n_rounds:
+            with self._lock:
+                self._done += self._n_rounds - n_made
+                self._bar(self._done, None, objective, theta)
+
+    def close(self, theta: int) -> None:
+        self._bar.close(theta, "n_estimators")

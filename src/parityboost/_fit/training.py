@@ -151,7 +151,10 @@ class TrainingMixin(ReadingMixin):
         return boosted
 
     def _progress(self, learner: Any) -> Progress:
-        return Progress(type(self).__name__, self.n_estimators)
+        return self._bar(self.n_estimators, 0)
+
+    def _bar(self, n_rounds: int, n_rows: int) -> Progress:
+        return Progress(type(self).__name__, n_rounds)
 
     def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str] | None) -> None:
         """What remains of training."""

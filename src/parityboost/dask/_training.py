@@ -246,8 +246,11 @@ class ClusterFitMixin:
         return self._native_learner(coded.bundles, train, selection, start)
 
     def _progress(self: Any, learner: Any) -> Progress:
-        n_workers = len(self._find_client().nthreads())
-        return Progress(type(self).__name__, self.n_estimators, learner.train.n_given, n_workers)
+        bar: Progress = self._bar(self.n_estimators, learner.train.n_given)
+        return bar
+
+    def _bar(self: Any, n_rounds: int, n_rows: int) -> Progress:
+        return Progress(type(self).__name__, n_rounds, n_rows, len(self._find_client().nthreads()))
 
     def _selection_data(self: Any, learner: Any) -> SelectionData:
         from .._fit.learners.stump import staged_margins
