@@ -284,10 +284,10 @@ def test_a_sensitive_column_that_is_a_feature_is_told(folder, tmp_path):
 def test_wrong_files_are_refused_in_words_that_fit(folder, tmp_path):
     clean, model = folder / "clean.csv", folder / "model.json"
     message = refused("train", clean, *TRAIN, "--model", tmp_path / "m.json", "--report", tmp_path / "r.pdf")
-    assert "--report must end in .html or .json, got" in message and "a browser prints the page as PDF" in message
+    assert "--report must end in .html, .md or .json, got" in message and "a browser prints the page as PDF" in message
     assert not (tmp_path / "m.json").exists()  # before any work
     judged = ["--target", "bezahlt", "--prediction", "bezahlt", "--sensitive", "Straße"]
-    assert "--report must end in .html or .json" in refused("audit", clean, *judged, "--report", tmp_path / "r.docx")
+    assert "--report must end in .html, .md or .json" in refused("audit", clean, *judged, "--report", tmp_path / "r.docx")
     message = refused("explain", clean)
     assert "explain takes a model file first, such as train writes, got the table" in message
     assert f"parityboost explain model.json --data {clean} --row 1" in message

@@ -613,7 +613,7 @@ def test_a_split_in_order(kernel):
     assert not in_order(0, np.array([0.5, 1.0, 0.0]), *given)
     assert not in_order(0, np.array([0.0, 0.7, 0.0]), *given)
     assert in_order(0, np.array([0.4, 0.8, 0.0]), *given)
-    assert in_order(1, free, 0, 0, 10, 10, 1.0, 1.0)  # nothing on the left: no statement
+    assert not in_order(1, free, 0, 0, 10, 10, 1.0, 1.0)  # nothing on the left: no share that could be below
     # A right leaf of next to no weight votes -1 whatever its share: it may not be above a left leaf that votes +1.
     assert not in_order(1, np.array([0.0, 1.0, 5.0]), 10, 30, 10, 34, 1.0, 1.0)
     assert in_order(1, np.array([0.0, 1.0, 3.0]), 10, 30, 10, 34, 1.0, 1.0)
