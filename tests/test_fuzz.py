@@ -7,7 +7,7 @@ import pytest
 
 from fuzz import checks, engine, failing, fitting
 from fuzz.tables import Rows
-from parityboost import AdaFairClassifier
+from parityboost import AdaFairClassifier, ParityBoostClassifier
 from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 
 # Some seconds of each.
@@ -56,10 +56,10 @@ def test_an_attempt_is_made_from_its_fuzzer_and_seed():
     assert draws[0] != draws[2] and draws[0] != draws[3]
 
 
-@pytest.mark.parametrize("cls", [AdaFairClassifier, AdaBoostClassifier, SMOTEBoostClassifier])
+@pytest.mark.parametrize("cls", [AdaFairClassifier, ParityBoostClassifier, AdaBoostClassifier, SMOTEBoostClassifier])
 def test_every_parameter_is_drawn(cls):
     drawn_apart = {"n_estimators", "random_state", "categorical_features", "estimator", "sensitive_feature"}
-    drawn_apart |= {"bands", "missing_group"}
+    drawn_apart |= {"bands", "missing_group", "device"}
     assert set(cls._get_param_names()) <= drawn_apart | fitting.OPTIONS.keys()
     assert set(cls._get_param_names()) <= fitting.BAD_OPTIONS.keys()
 

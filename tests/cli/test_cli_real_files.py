@@ -287,7 +287,9 @@ def test_wrong_files_are_refused_in_words_that_fit(folder, tmp_path):
     assert "--report must end in .html, .md or .json, got" in message and "a browser prints the page as PDF" in message
     assert not (tmp_path / "m.json").exists()  # before any work
     judged = ["--target", "bezahlt", "--prediction", "bezahlt", "--sensitive", "Straße"]
-    assert "--report must end in .html, .md or .json" in refused("audit", clean, *judged, "--report", tmp_path / "r.docx")
+    assert "--report must end in .html, .md or .json" in refused(
+        "audit", clean, *judged, "--report", tmp_path / "r.docx"
+    )
     message = refused("explain", clean)
     assert "explain takes a model file first, such as train writes, got the table" in message
     assert f"parityboost explain model.json --data {clean} --row 1" in message
