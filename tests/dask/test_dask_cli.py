@@ -35,7 +35,7 @@ def test_training_and_prediction_on_a_cluster_are_those_of_one_process(folder, t
     assert here.exit_code == 0, here.output
     there = run("train", folder / "*.parquet", *OPTIONS, "--model", tmp_path / "there.json", "--dask", address)
     assert there.exit_code == 0, there.output
-    assert "rows per second  2 workers" in there.stderr
+    assert "rows per second  2 workers" in there.output
     assert "3 partitions on 2 workers" in there.stdout
     ours, theirs = parityboost.load(tmp_path / "here.json"), parityboost.load(tmp_path / "there.json")
     pd.testing.assert_frame_equal(ours.history_, theirs.history_)
@@ -50,7 +50,7 @@ def test_training_and_prediction_on_a_cluster_are_those_of_one_process(folder, t
     assert written["probability"].tolist() == expected["probability"].tolist()
     again = run("predict", tmp_path / "there.json", folder, "--out", tmp_path / "out", "--dask", address)
     assert again.exit_code == 2
-    assert "--out must be a new or empty folder" in again.stderr
+    assert "--out must be a new or empty folder" in again.output
 
 
 @pytest.mark.slow
@@ -79,6 +79,6 @@ def test_what_cannot_be_is_said_in_a_sentence(folder, tmp_path, client):  # noqa
     ):
         found = run("train", folder, *OPTIONS, "--model", tmp_path / "m.json", "--dask", address, *extra)
         assert found.exit_code == 2
-        assert message in found.stderr
+        assert message in found.output
     nothing = run("train", tmp_path / "*.csv", *OPTIONS, "--model", tmp_path / "m.json", "--dask", address)
-    assert "--dask reads Parquet files" in nothing.stderr
+    assert "--dask reads Parquet files" in nothing.output

@@ -182,7 +182,8 @@ def read_groups(
 def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
     """The values that occur, sorted, and the position of each row's value among them, in a small integer type."""
     try:
-        codes, uniques = pd.factorize(column)
+        # Objects as they are: an index of them would guess at what they are, and some integers are beyond its guesses.
+        codes, uniques = pd.factorize(column.to_numpy() if column.dtype == np.dtype(object) else column)
     except TypeError:
         value = next(value for value in column.tolist() if not isinstance(value, Hashable))
         raise TypeError(
