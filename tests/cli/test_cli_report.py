@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -191,3 +193,17 @@ def test_explain_says_that_an_average_is_one(folder, tmp_path):
     assert result.exit_code == 0, result.output
     told = run("explain", tmp_path / "m.json").output
     assert "the mean of 4 trainings, " in told and "θ" not in told.splitlines()[0]
+
+
+def test_a_model_that_went_into_a_pipe_has_no_checksum(folder, tmp_path):
+    """To read a pipe for one would wait for ever."""
+    pipe = tmp_path / "model.json"
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: (tmp_path / "copy.json").write_bytes(pipe.read_bytes()), daemon=True)
+    reader.start()
+    named = ["--target", "hired", "--positive", "a yes", "--sensitive", "group", "--rounds", 3]
+    result = run("train", folder / "old.csv", *named, "--model", pipe, "--report", tmp_path / "report.json")
+    reader.join(10)
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf8"))["card"]["file"] is None
+    assert parityboost.load(tmp_path / "copy.json").classes_.tolist() == ["no", "a yes"]

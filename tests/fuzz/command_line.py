@@ -185,6 +185,8 @@ def draw_train(world, path, model):
     flags = []
     for option in [pick(rng, SOUND_OPTIONS) for _ in range(rng.integers(3))]:
         flags += option
+    if "--dial" in flags and "adafair" in flags:
+        world.odd("--dial")
     if chance(rng, 0.15):
         name, *values = pick(rng, BAD_OPTIONS)
         options.pop(name, None)

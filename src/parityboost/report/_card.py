@@ -55,8 +55,8 @@ def _texts(where: str, name: str, value: Any) -> list[str]:
 
 
 def describe_file(path: Any) -> Row | None:
-    """A model file by its name and checksum."""
-    if path is None:
+    """A model file by its name and checksum; a pipe or a device has none, and reading it might never end."""
+    if path is None or not Path(path).is_file():
         return None
     with Path(path).open("rb") as file:
         return {"name": Path(path).name, "sha256": file_digest(file, "sha256").hexdigest()}
