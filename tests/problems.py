@@ -14,7 +14,8 @@ CHOICES = {
     "c": st.sampled_from([0.0, 0.3, 1.0]),
     "epsilon": st.sampled_from([0.0, 0.05, 0.3]),
     "cumulative": st.booleans(),
-    "update": st.sampled_from(["confidence", "discrete"]),
+    "update": st.sampled_from(["confidence", "discrete", "real"]),
+    "learning_rate": st.sampled_from([1.0, 1.0, 0.3]),
     "learner_weight": st.sampled_from(["error", "cost"]),
     "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
     "threshold": st.sampled_from([0.0, 0.125, "auto"]),
@@ -24,8 +25,15 @@ CHOICES = {
     "keep": st.sampled_from([0.0, 0.0, 0.5, 0.9]),
     "max_violation": st.sampled_from([None, None, 0.1, 0.4]),
 }
-OPTIONS = st.fixed_dictionaries(CHOICES)
-TWIN_OPTIONS = st.fixed_dictionaries(CHOICES | {"costs_from": st.sampled_from(["training", "validation"])})
+
+
+def _sound(options):
+    """Votes of any size have no weight of their own."""
+    return options | {"learner_weight": "error"} if options["update"] == "real" else options
+
+
+OPTIONS = st.fixed_dictionaries(CHOICES).map(_sound)
+TWIN_OPTIONS = st.fixed_dictionaries(CHOICES | {"costs_from": st.sampled_from(["training", "validation"])}).map(_sound)
 
 
 def draw_rows(rng, n_rows, n_groups, kinds, weighted, known=None):

@@ -11,6 +11,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
+DOUBT = 0.1  # no leaf is surer than half the log-odds of 1 + DOUBT to DOUBT
 TIE = 1e-12  # scores, objectives and leaf weights this close (relative to all weight) are equal; the first one wins
 PERFECT = 1e-10
 TARGET, MAX_TARGET, FACTOR_BITS, LIMIT, SHRUNK = 52, 57, 24, 62, 8  # bits of sums of weights, see BoostedWeights
@@ -223,12 +224,12 @@ class BoostedWeights:
         ]
         return Weights(self.y, whole, tuple(math.ldexp(self.scale[c], -self.k[c]) for c in (0, 1)))
 
-    def boost_wrong(self, leaf, votes, boosts, costs):
-        """Multiply misclassified rows by costs[group, class] · boosts[leaf]."""
+    def boost_wrong(self, leaf, votes, right, wrong, costs):
+        """Multiply misclassified rows by costs[group, class] · wrong[leaf], the others by right[leaf]."""
         for label in (0, 1):
-            wrong = [(vote > 0) != (label == 1) for vote in votes]
+            is_wrong = [(vote > 0) != (label == 1) for vote in votes]
             factor = {
-                (g, t): costs[g, label] * boosts[t] if wrong[t] else 1.0
+                (g, t): costs[g, label] * wrong[t] if is_wrong[t] else right[t]
                 for g in range(len(costs))
                 for t in range(len(votes))
             }
@@ -368,6 +369,13 @@ def vote_of(rows, weights):
     return 1 if positive - negative > TIE * weights.total else -1
 
 
+def log_odds(rows, weights, rate):
+    """What a leaf votes with update="real"."""
+    negative, positive = weights.of(rows)
+    weight = negative + positive
+    return round(rate * (0.5 * math.log((positive / weight + DOUBT) / (negative / weight + DOUBT))) / GRID) * GRID
+
+
 def positive_share(rows, weights):
     negative, positive = weights.of(rows)
     return positive / (negative + positive)
@@ -417,7 +425,7 @@ def best_split(columns, categorical, weights, criterion, rows, rules, allowed, l
     return best, best_score
 
 
-def best_stump(columns, categorical, weights, criterion, rules=None):
+def best_stump(columns, categorical, weights, criterion, rules=None, rate=None):
     everyone = np.ones(len(columns[0]), dtype=bool)
     best, _ = best_split(columns, categorical, weights, criterion, everyone, rules or Rules(), lambda f: True)
     if best is None:  # nothing can be split: one leaf for all
@@ -427,7 +435,7 @@ def best_stump(columns, categorical, weights, criterion, rules=None):
         if not leaf.any():
             leaf = ~leaf
         vote = vote_of(leaf, weights)
-        setattr(best, f"{name}_vote", vote)
+        setattr(best, f"{name}_vote", vote if rate is None else log_odds(leaf, weights, rate))
         negative, positive = weights.of(leaf)
         setattr(best, f"{name}_confidence", (positive if vote == 1 else negative) / (negative + positive))
     return best
@@ -452,7 +460,7 @@ class Tree:
         return np.array(self.votes)[self.leaf(columns)]
 
 
-def best_tree(columns, categorical, weights, criterion, rules=None):
+def best_tree(columns, categorical, weights, criterion, rules=None, rate=None):
     """The best stump, each side of which is split if that gains anything."""
     rules = rules or Rules()
     root = best_stump(columns, categorical, weights, criterion, rules)
@@ -482,7 +490,8 @@ def best_tree(columns, categorical, weights, criterion, rules=None):
         rows = leaf == k
         if not rows.any():  # as its sibling, or as all
             rows = leaf == k + 1 if (leaf == k + 1).any() else whole
-        vote = tree.votes[k] = vote_of(rows, weights)
+        vote = vote_of(rows, weights)
+        tree.votes[k] = vote if rate is None else log_odds(rows, weights, rate)
         negative, positive = weights.of(rows)
         tree.confidences[k] = (positive if vote == 1 else negative) / (negative + positive)
     return tree
@@ -492,7 +501,7 @@ def weighted_error(h, leaf, weights):
     """The weight that the leaves are wrong about, of all; from the leftmost leaf on."""
     wrong = 0.0
     for k in reversed(range(len(h.votes))):
-        wrong += weights.of(leaf == k)[0 if h.votes[k] == 1 else 1]
+        wrong += weights.of(leaf == k)[0 if h.votes[k] > 0 else 1]
     return wrong / weights.total
 
 
@@ -512,10 +521,10 @@ class Result:
     theta: int = 0
 
 
-def half_log(right, wrong):
+def half_log(right, wrong, rate=1.0):
     if right <= wrong:
         return 0.0
-    return max(round(0.5 * math.log(right / max(wrong, PERFECT)) / GRID) * GRID, 0.0)
+    return max(round(rate * (0.5 * math.log(right / max(wrong, PERFECT))) / GRID) * GRID, 0.0)
 
 
 def starting_factors(y, group, w, n_groups, class_weight):
@@ -572,6 +581,7 @@ def fit(
     cumulative=True,
     costs_from="training",
     update="confidence",
+    learning_rate=1.0,
     learner_weight="error",
     class_weight=None,
     threshold=0.0,
@@ -605,12 +615,15 @@ def fit(
 
     for j in range(1, n_estimators + 1):
         weights = boosted.now
-        h = (best_stump if max_depth == 1 else best_tree)(columns, categorical, weights, criterion, rules)  # line 3
+        rate = learning_rate if update == "real" else None
+        h = (best_stump if max_depth == 1 else best_tree)(
+            columns, categorical, weights, criterion, rules, rate
+        )  # line 3
         leaf, votes = h.leaf(columns), h.vote(columns)
-        wrong = votes != sign
+        wrong = (votes > 0) != (sign > 0)
         error = weighted_error(h, leaf, weights)
-        alpha = half_log(1 - error, error)
-        if alpha <= 0:
+        alpha = half_log(1 - error, error, learning_rate) if update != "real" else 1.0  # else it is in the votes
+        if alpha <= 0 or not any(h.votes):
             break
 
         # line 5: costs, from H_{1:j} or from h_j alone
@@ -624,15 +637,19 @@ def fit(
         C = 1 + u  # of misclassified rows, line 6
         if learner_weight == "cost":  # Eq. (22), and the termination condition, Eq. (23)
             wrong_weight = np.array([weights.of(wrong & (group == g)) for g in range(n_groups)]) / weights.total
-            alpha = half_log(1 - error, (C * wrong_weight).sum())
+            alpha = half_log(1 - error, (C * wrong_weight).sum(), learning_rate)
             if alpha <= 0:
                 break
         margin = margin + alpha * votes
 
         # line 8, Eqs. (14) and (15); with confidence 1 this is D·C·exp(−α·y·h), up to the sum of all
-        boosts = [math.exp(2 * alpha * (share if update == "confidence" else 1.0)) for share in h.confidences]
-        boosted.boost_wrong(leaf, h.votes, boosts, C)
-        Z = math.exp(-alpha) * (boosted.now.total / weights.total)
+        if update == "real":  # nothing is put aside
+            boosts = [[math.exp(way * abs(vote)) for vote in h.votes] for way in (-1, 1)]
+        else:
+            wrongs = [math.exp(2 * alpha * (share if update == "confidence" else 1.0)) for share in h.confidences]
+            boosts = [[1.0] * len(wrongs), wrongs]
+        boosted.boost_wrong(leaf, h.votes, *boosts, C)
+        Z = boosted.now.total / weights.total * (1.0 if update == "real" else math.exp(-alpha))
 
         # line 13: θ, Eq. (16)
         if validation is None:

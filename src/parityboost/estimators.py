@@ -60,9 +60,13 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     costs_from : {"training", "validation"}, default="training"
         On which rows the groups are compared when the costs of a round are set. ``"validation"`` sees how unfair the
         ensemble is on rows that the weak learners were not trained on; it needs a validation set.
-    update : {"confidence", "discrete"}, default="confidence"
+    update : {"confidence", "discrete", "real"}, default="confidence"
         How misclassified instances gain weight: by ``exp(2α·confidence of the leaf)``, or by ``exp(2α)`` as in
-        AdaBoost.
+        AdaBoost. ``"real"`` lets each leaf of the native trees vote with half its log-odds, not with -1 or 1 times α
+        (Schapire and Singer, 1999), and instances gain or lose weight by as much; with a small ``learning_rate`` it
+        ranks better.
+    learning_rate : float, default=1.0
+        What every weak learner's votes are multiplied by. Less than 1 needs more rounds.
     learner_weight : {"error", "cost"}, default="error"
         α from the weighted error, or from the cost-weighted sums of the paper's Eq. (22), which also stops earlier.
     class_weight : {"balanced", "balanced_groups"}, dict or None, default=None
@@ -198,7 +202,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "cumulative": ["boolean"],
         "costs_from": [StrOptions({"training", "validation"})],
-        "update": [StrOptions({"confidence", "discrete"})],
+        "update": [StrOptions({"confidence", "discrete", "real"})],
+        "learning_rate": [Interval(Real, 0.001, 1, closed="both")],
         "learner_weight": [StrOptions({"error", "cost"})],
         "class_weight": [StrOptions({"balanced", "balanced_groups"}), dict, None],
         "threshold": [StrOptions({"auto", "per_group"}), Interval(Real, None, None, closed="neither")],
@@ -232,6 +237,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         cumulative: bool = True,
         costs_from: str = "training",
         update: str = "confidence",
+        learning_rate: float = 1.0,
         learner_weight: str = "error",
         class_weight: str | dict[Any, float] | None = None,
         threshold: float | str = 0.0,
@@ -261,6 +267,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self.cumulative = cumulative
         self.costs_from = costs_from
         self.update = update
+        self.learning_rate = learning_rate
         self.learner_weight = learner_weight
         self.class_weight = class_weight
         self.threshold = threshold
@@ -359,6 +366,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
             cumulative=self.cumulative,
             costs_from=self.costs_from,
             update=self.update,
+            learning_rate=float(self.learning_rate),
             learner_weight=self.learner_weight,
             threshold=self.threshold if isinstance(self.threshold, str) else on_fine_grid(float(self.threshold)),
             n_iter_no_change=self.n_iter_no_change,

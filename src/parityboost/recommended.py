@@ -62,8 +62,10 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         Between 1 (choose by balanced error) and 0 (by error).
     epsilon : float, default=0.0
         Tolerance: differences between groups up to this cost nothing.
-    update : {"confidence", "discrete"}, default="discrete"
-        How misclassified instances gain weight.
+    update : {"confidence", "discrete", "real"}, default="real"
+        How leaves vote and misclassified instances gain weight.
+    learning_rate : float, default=0.2
+        What the votes of every tree are multiplied by.
     class_weight : {"balanced", "balanced_groups"}, dict or None, default="balanced_groups"
         The starting weights.
     threshold : float, "auto" or "per_group", default="auto"
@@ -151,7 +153,8 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         max_depth: int = 2,
         c: float = 1.0,
         epsilon: float = 0.0,
-        update: str = "discrete",
+        update: str = "real",
+        learning_rate: float = 0.2,
         class_weight: Any = "balanced_groups",
         threshold: float | str = "auto",
         interaction_cst: Any = None,
@@ -179,6 +182,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         self.c = c
         self.epsilon = epsilon
         self.update = update
+        self.learning_rate = learning_rate
         self.class_weight = class_weight
         self.threshold = threshold
         self.interaction_cst = interaction_cst

@@ -112,6 +112,7 @@ OPTIONS = [
     {"class_weight": "balanced_groups", "cumulative": False},
     {"max_bins": 4, "criterion": "error"},
     {"notion": "none"},
+    {"update": "real", "learning_rate": 0.3, "max_depth": 2, "threshold": "auto"},
 ]
 
 

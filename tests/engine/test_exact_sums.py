@@ -28,6 +28,7 @@ OPTIONS = [
     {"threshold": "per_group", "class_weight": "balanced_groups"},
     {"learner_weight": "cost", "cumulative": False, "criterion": "error"},
     {"keep": 0.5, "threshold": "auto", "notion": "statistical_parity"},
+    {"update": "real", "learning_rate": 0.3, "threshold": "auto", "max_depth": 2},
 ]
 
 
@@ -164,9 +165,9 @@ def test_sums_stay_below_their_limit(n_rows, mass_per_row, factor):
         rows = RowWeights(blocks, mass, np.ones(2), team)
         expected = np.array([1.0, heavy, 1.0, heavy])
         for j in range(60):
-            votes = np.array([-1, 1] if j % 3 else [1, -1], dtype=np.int8)
+            votes = np.array([-1, 1] if j % 3 else [1, -1], dtype=np.float64)
             growth = rows.boost_wrong(
-                leaves, votes, np.full(2, factor), np.ones((1, 2)), np.array([[1, 1], [heavy] * 2])
+                leaves, votes, np.ones(2), np.full(2, factor), np.ones((1, 2)), np.array([[1, 1], [heavy] * 2])
             )
             before = expected.sum()
             wrong = (votes[[0, 1, 0, 1]] > 0) != np.array([False, False, True, True])
@@ -184,13 +185,13 @@ def test_histograms_that_missed_a_change_are_made_anew():
     X, y, group, _ = data(300)
     learner = stump_learner(X, y, group)
     trained = learner.fit()
-    learner.reweight(trained, np.ones((2, 2)), 0.3, True)
-    learner.reweight(trained, np.ones((2, 2)), 0.2, True)  # nobody asked for a stump in between
+    learner.reweight(trained, np.ones((2, 2)), 0.3, "confidence")
+    learner.reweight(trained, np.ones((2, 2)), 0.2, "confidence")  # nobody asked for a stump in between
     other = stump_learner(X, y, group)
     first = other.fit()
-    other.reweight(first, np.ones((2, 2)), 0.3, True)
+    other.reweight(first, np.ones((2, 2)), 0.3, "confidence")
     other.fit()
-    other.reweight(first, np.ones((2, 2)), 0.2, True)
+    other.reweight(first, np.ones((2, 2)), 0.2, "confidence")
     assert learner.fit().model == other.fit().model
 
 
@@ -216,7 +217,7 @@ def test_a_stump_asked_for_twice_is_the_same_stump():
         assert one.model == again.model
         assert one.error == again.error
         np.testing.assert_array_equal(one.leaf_mass, again.leaf_mass)
-        learner.reweight(again, np.ones((2, 2)), 0.3, True)
+        learner.reweight(again, np.ones((2, 2)), 0.3, "confidence")
 
 
 def test_an_estimator_asked_for_twice_is_the_same_estimator():
@@ -233,7 +234,7 @@ def test_an_estimator_asked_for_twice_is_the_same_estimator():
         assert one.error == again.error
         assert one.model.random_state == again.model.random_state
         seeds.append(one.model.random_state)
-        learner.reweight(again, np.ones((2, 2)), 0.3, True)
+        learner.reweight(again, np.ones((2, 2)), 0.3, "confidence")
     assert len(set(seeds)) == 3
 
 

@@ -274,16 +274,18 @@ def test_move_margins_and_counts(kernel, rng, mass, threshold):
 @pytest.mark.parametrize("votes", [(-1, 1, 1), (1, -1, -1), (1, 1, 1), (-1, -1, 1)])
 def test_relative_factors(kernel, rng, votes):
     costs = 1 + rng.random((3, 2)) * (rng.random((3, 2)) < 0.5)
-    boosts = np.array([1.3, 1.2, 1.1])
+    right, wrong = np.array([1.0, 0.9, 1.0]), np.array([1.3, 1.2, 1.1])
     cell_mass, leaf_mass = rng.integers(1, 100, 6), rng.integers(1, 100, (3, 2))
     scale, factors, largest = np.array([1.0, 2.0]), np.empty((6, 3)), np.empty(2)
-    kernel("relative_factors")(costs, boosts, np.array(votes), cell_mass, leaf_mass, scale, factors, largest)
+    kernel("relative_factors")(
+        costs, right, wrong, np.array(votes, dtype=np.float64), cell_mass, leaf_mass, scale, factors, largest
+    )
     for y in (0, 1):
         mass = {}
         for g in range(3):
             for leaf in range(3):
-                wrong = (votes[leaf] > 0) != (y == 1)
-                factor = costs[g, y] * boosts[leaf] if wrong else 1.0
+                is_wrong = (votes[leaf] > 0) != (y == 1)
+                factor = costs[g, y] * wrong[leaf] if is_wrong else right[leaf]
                 common = scale[y] / (1.0, 2.0)[y]
                 assert factors[y * 3 + g, leaf] * common == pytest.approx(factor)
                 mass[factor] = mass.get(factor, 0) + cell_mass[y * 3 + g] * leaf_mass[leaf, y]
@@ -332,15 +334,16 @@ def test_sum_wrong(kernel, rng, mass):
     assert sums.sum() == whole(values, mass)[wrong[cell, leaf_of_code[codes[0]]]].sum()
 
 
-def test_merge_leaves(kernel, rng):
+@pytest.mark.parametrize(("name", "n_leaves"), [("merge_leaves", 2), ("merge_four_leaves", 4)])
+def test_merge_leaves(kernel, rng, name, n_leaves):
     codes, _, _, _ = random_rows(rng)
-    leaf_of_code = (np.arange(256) % 2).astype(np.uint8)
+    leaf_of_code = (np.arange(256) % n_leaves).astype(np.uint8)
     margin, rows, margins = np.zeros(300), np.arange(300, dtype=np.int32), np.zeros(300)
-    runs = np.empty(602, dtype=np.int32), np.empty(602)
+    runs = np.empty(301 * n_leaves, dtype=np.int32), np.empty(301 * n_leaves)
     for j in range(6):
-        steps = np.round(rng.normal(size=2), 1)
+        steps = np.round(rng.normal(size=n_leaves), 1)
         margin += steps[leaf_of_code[codes[j]]]
-        kernel("merge_leaves")(rows, margins, codes[j], leaf_of_code, steps, *runs)
+        kernel(name)(rows, margins, codes[j], leaf_of_code, steps, *runs)
         np.testing.assert_array_equal(np.sort(rows), np.arange(300))
         np.testing.assert_array_equal(margins, np.sort(margin))
         np.testing.assert_array_equal(margins, margin[rows])

@@ -64,6 +64,7 @@ MODELS = {
     "defaults": AdaFairClassifier(),
     "threshold": AdaFairClassifier(threshold="auto", class_weight="balanced_groups"),
     "per group": AdaFairClassifier(threshold="per_group", update="discrete"),
+    "real": AdaFairClassifier(threshold="auto", update="real", learning_rate=0.3),
     "cost": AdaFairClassifier(learner_weight="cost", cumulative=False),
     "AdaBoost": AdaBoostClassifier(),
     "SMOTEBoost": SMOTEBoostClassifier(n_synthetic=50),

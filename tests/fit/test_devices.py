@@ -71,6 +71,8 @@ def test_drawn_tables_give_the_same_model_on_both_devices(problem, options):
         {"threshold": "per_group", "max_depth": 2},
         {"cumulative": False, "threshold": 0.2},
         RECOMMENDED,
+        {"update": "real", "learning_rate": 0.3, "max_depth": 2, "threshold": "auto"},
+        {"update": "real", "class_weight": "balanced_groups"},
         {"costs_from": "validation", "n_iter_no_change": 5},
     ],
     ids=str,

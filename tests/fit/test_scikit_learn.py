@@ -46,9 +46,6 @@ def explained(estimator):
             "class_weight sets the weights that boosting starts from; without a choice of θ ten rounds undo it"
         )
     if isinstance(estimator, RecommendedFromX):
-        reasons["check_class_weight_classifiers"] = (
-            "class_weight sets the weights that boosting starts from; the threshold that is chosen afterwards undoes it"
-        )
         reasons["check_sample_weight_equivalence_on_dense_data"] = (
             "splits are drawn by rows, and a repeated row is several; with splits that are given, weights equal "
             "repeats (test_bags.py)"

@@ -65,7 +65,8 @@ OPTIONS = {
     "c": [0, 0.5, 1, np.float32(0.25), True],
     "epsilon": [0, 0.05, 0.5, 1e300],
     "cumulative": [False, np.True_],
-    "update": ["confidence", "discrete"],
+    "update": ["confidence", "discrete", "real"],
+    "learning_rate": [0.1, 0.5, 1, np.float32(0.3), 0.001],
     "learner_weight": ["cost"],
     "class_weight": ["balanced", "balanced_groups"],
     "threshold": ["auto", "auto", "per_group", "per_group", 0.125, -5, 1e300, np.float64(0.5)],
@@ -95,6 +96,7 @@ BAD_OPTIONS = {
     "epsilon": [-1, np.nan, "none", None],
     "cumulative": ["yes", 2, None],
     "update": ["fast", None, 1],
+    "learning_rate": [0, 1e-12, -1, 1.5, np.nan, "slow", None],
     "learner_weight": ["best", None],
     "class_weight": ["even", [], {"no such label": 1.0}, 3],
     "threshold": ["best", np.nan, np.inf, None, 1j, [0.5]],
@@ -183,6 +185,10 @@ def draw_options(rng, cls, rows, culprits):
     if "estimator" in known and numeric and chance(rng, 0.3):
         options["estimator"] = pick(rng, [DecisionTreeClassifier(max_depth=2), LogisticRegression()])
         culprits.words += ["Input X", "Input"]  # scikit-learn's estimators have their own words and limits
+    if options.get("update") == "real":  # which is not for everyone
+        options.pop("learner_weight", None)
+        if cls not in FAIR or "estimator" in options:
+            options["update"] = "discrete"
     if cls in FAIR and chance(rng, 0.1):
         column = int(rng.integers(np.shape(X)[1])) if not isinstance(X, list) else 0
         name = X.columns[column] if isinstance(X, pd.DataFrame) and chance(rng, 0.7) else column

@@ -111,6 +111,8 @@ OPTIONS = {
     "few bins": {"max_bins": 4, "n_iter_no_change": 3, "n_jobs": 1},
     "no validation": {"validation_fraction": None, "class_weight": "balanced_groups"},
     "trees": {"max_depth": 2},
+    "real": {"update": "real", "learning_rate": 0.3},
+    "real trees": {"update": "real", "max_depth": 2, "threshold": "auto"},
     "constraints": {"max_depth": 2, "interaction_cst": [("city", "job"), (0, 1)], "monotonic_cst": {"years": 1}},
 }
 
@@ -517,7 +519,7 @@ CHANGES = [
     (("columns", 2, "mixed"), True, None),
     (("stumps", 3, "split"), 300, r"stumps\[3\].split: expected a whole number from 0 to"),
     (("stumps", 3, "feature"), 8, r"stumps\[3\].feature: expected a whole number from 0 to 7, got 8"),
-    (("stumps", 3, "left_vote"), 0, r"stumps\[3\].left_vote: expected -1 or 1, got 0"),
+    (("stumps", 3, "left_vote"), 1001, r"stumps\[3\].left_vote: expected a number from -1000 to 1000, got 1001"),
     (("stumps", 3, "alpha"), 0.0, r"stumps\[3\].alpha: expected a number from"),
     (("stumps", 3, "alpha"), "1", r"stumps\[3\].alpha: expected a number from .*, got '1'"),
     (("stumps", 3, "missing_left"), 0, r"stumps\[3\].missing_left: expected true or false"),
@@ -904,7 +906,7 @@ def test_pairs_come_back_with_their_training_rows(people, tmp_path):
         (("trees", 0, "root"), None, r"trees\[0\]\.root"),
         (("trees", 0, "left"), 3, r"trees\[0\]\.left"),
         (("trees", 0, "votes"), [1, 1, 1], r"trees\[0\]\.votes"),
-        (("trees", 0, "votes"), [0, 1, 1, 1], r"-1 or 1 for each leaf"),
+        (("trees", 0, "votes"), [1, 1, 1, "no"], r"trees\[0\]\.votes\[3\]: expected a number"),
         (("trees", 0, "confidences"), [2, 1, 1, 1], r"trees\[0\]\.confidences"),
         (("trees", 0, "alpha"), -1, r"trees\[0\]\.alpha"),
         (("trees",), [], r"trees"),

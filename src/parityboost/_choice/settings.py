@@ -18,6 +18,7 @@ class Settings:
     cumulative: bool = True
     costs_from: str = "training"  # or "validation": the rows whose rates decide who pays
     update: str = "confidence"
+    learning_rate: float = 1.0  # what the votes of every learner are multiplied by
     learner_weight: str = "error"
     threshold: float | str = 0.0  # "auto" and "per_group": chosen together with θ
     n_iter_no_change: int | None = None

@@ -190,7 +190,7 @@ def train_bags(
         margins = table.margins(effects, fold.held) - threshold
         deviation = standard_deviation(margins, part.masses.at(fold.held).values)
         # Of hardly any: a training that says the same of nearly all rows must not outvote the others.
-        deviation = max(deviation, math.fsum(boosted.alphas[:theta]) * LEAST_DEVIATION)
+        deviation = max(deviation, boosted.largest_margin(theta) * LEAST_DEVIATION)
         scaled = margins / deviation
         return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
 

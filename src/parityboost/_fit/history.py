@@ -35,8 +35,9 @@ def history(
         for label in boosted_classes:
             table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
     table["Z"] = z
-    # The bound holds for ±1 votes, i.e. for the discrete update (Eq. 20 with γ = 1, as every C ≥ 1).
-    table["bound"] = np.cumprod(z) if settings.update == "discrete" else np.full(len(z), np.nan)
+    # The bound holds where rows are multiplied by exp(-y·α·h) or more: not with confidences (Eq. 20 with γ = 1, as
+    # every C ≥ 1).
+    table["bound"] = np.cumprod(z) if settings.update != "confidence" else np.full(len(z), np.nan)
     selection_counts = boosted.choice.counts
     if has_validation:
         measured = {"train": np.array([r.train_counts for r in rounds]), "validation": selection_counts}

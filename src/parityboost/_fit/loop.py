@@ -34,6 +34,7 @@ class Round(NamedTuple):
     cost_counts: Floats  # the counts that the costs were taken from
     costs: Floats  # u[group, class]
     train_counts: Floats  # of the partial ensemble, at the given threshold (at 0 if it is chosen per round)
+    largest_step: float  # the most that it can move a margin by
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class Boosted:
     @property
     def alphas(self) -> Floats:
         return np.array([r.alpha for r in self.rounds])
+
+    def largest_margin(self, theta: int) -> float:
+        """The largest margin that the first θ learners could give."""
+        return math.fsum(r.largest_step for r in self.rounds[:theta])
 
 
 def boost(
@@ -73,13 +78,14 @@ def boost(
     counted_already = (
         watched is train and settings.cumulative and settings.learner_weight == "error" and threshold == 0.0
     )
+    is_real = settings.update == "real"  # votes of any size have their weight in them
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
     stopped = "n_estimators"
     for j in range(1, settings.n_estimators + 1):
         h = learner.fit()
-        alpha = learner_weight(1.0 - h.error, h.error)
-        if alpha <= 0.0:
+        alpha = 1.0 if is_real else learner_weight(1.0 - h.error, h.error, settings.learning_rate)
+        if alpha <= 0.0 or not h.votes.any():
             stopped = "termination"
             break
         steps = alpha * h.votes
@@ -94,7 +100,7 @@ def boost(
         if settings.learner_weight == "cost":
             # Eq. (22) needs C, which needs H_{1:j}, which needs α: the α so far was provisional.
             wrong = float(((1.0 + u) * learner.wrong_weight(h)).sum())
-            final = learner_weight(1.0 - h.error, wrong)
+            final = learner_weight(1.0 - h.error, wrong, settings.learning_rate)
             if final <= 0.0:  # Eq. (23) does not hold
                 stopped = "termination"
                 break
@@ -103,8 +109,8 @@ def boost(
         if selection is not train and given != alpha:
             selection.move_margins(selection_leaves, (alpha - given) * h.votes if given else steps, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
-        growth = learner.reweight(h, 1.0 + u, alpha, settings.update == "confidence")
-        z = math.exp(-alpha) * growth
+        growth = learner.reweight(h, 1.0 + u, alpha, settings.update)
+        z = growth if is_real else math.exp(-alpha) * growth
 
         if isinstance(settings.threshold, str):
             ranking.move(selection_leaves, steps)
@@ -112,7 +118,7 @@ def boost(
         else:
             offers.add_counts(selection.threshold_counts())
         train_counts = counts if counted_already else train.threshold_counts()
-        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train_counts))
+        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train_counts, float(np.abs(steps).max())))
         if watch_objective:
             choice = offers.choose()
             if on_round is not None:
@@ -137,11 +143,11 @@ def boost(
     return Boosted(rounds, offers.choose(), stopped)
 
 
-def learner_weight(right: float, wrong: float) -> float:
+def learner_weight(right: float, wrong: float, rate: float = 1.0) -> float:
     """α = ½ ln(right / wrong), on the grid that makes sums of α exact; 0 when it would not be positive."""
     if right <= wrong:
         return 0.0
-    return max(on_grid(0.5 * math.log(right / max(wrong, PERFECT))), 0.0)
+    return max(on_grid(rate * (0.5 * math.log(right / max(wrong, PERFECT)))), 0.0)
 
 
 def starting_factors(totals: Floats, class_weight: str | Floats | None) -> Floats:

@@ -19,9 +19,9 @@ N_BUCKETS = 1 << 16
 class Ranking:
     """The rows of a sample in the order of their margins, which is kept up to date.
 
-    All rows that get the same vote move by the same step and stay in order, so a round has two sorted runs to merge. If
-    there are very many rows, they are counted per bucket of margins and cell instead: margins are multiples of a grid,
-    so the buckets do not depend on the order of the rows either.
+    All rows that get the same vote move by the same step and stay in order, so there are sorted runs to merge. If there
+    are very many rows, they are counted per bucket of margins and cell instead: margins are multiples of a grid, so the
+    buckets do not depend on the order of the rows either.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -32,17 +32,21 @@ class Ranking:
         self._is_here = self._is_exact and not self._backend.is_remote
         if self._is_here:
             self._rows, self._margins = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows)
-            self._runs = np.empty(2 * n_rows + 2, dtype=np.int32), np.empty(2 * n_rows + 2)
+            self._runs = np.empty(0, dtype=np.int32), np.empty(0)
 
     def move(self, leaves: Leaves, steps: Floats) -> None:
         """Add a step per leaf; the sample's own margins are moved by others."""
         if not self._is_here:
             return
-        if len(steps) > 2:  # the leaves vote -1 or +1, so there are two steps
-            is_up = (steps > 0.0).astype(np.uint8)
-            leaves, steps = Leaves(leaves.column, is_up[leaves.leaf_of_code]), np.array([steps.min(), steps.max()])
         column = self._backend.to_host(leaves.column)
-        thresholds.merge_leaves(self._rows, self._margins, column, leaves.leaf_of_code, steps, *self._runs)
+        leaf_of_code = leaves.leaf_of_code
+        if len(steps) > 2 and len(set(steps.tolist())) <= 2:  # as votes of -1 and 1 are
+            leaf_of_code, steps = (steps > steps.min()).astype(np.uint8)[leaf_of_code], np.sort(steps)[[0, -1]]
+        room = len(steps) * (len(self._rows) + 1)
+        if len(self._runs[0]) < room:
+            self._runs = np.empty(room, dtype=np.int32), np.empty(room)
+        merge = thresholds.merge_leaves if len(steps) == 2 else thresholds.merge_four_leaves
+        merge(self._rows, self._margins, column, leaf_of_code, steps, *self._runs)
 
     def candidates(self) -> Candidates:
         """0 and the midpoints between neighbouring distinct margins, or between buckets."""

@@ -32,6 +32,8 @@ class TrainingMixin(ReadingMixin):
     """The steps of training; a mixin of the classifier. What needs numba is imported when it is called."""
 
     n_estimators: int
+    update: str
+    learning_rate: float = 1.0
     class_weight: Any
     estimator: Any
     criterion: str
@@ -73,6 +75,11 @@ class TrainingMixin(ReadingMixin):
             check_groups(selection, self.groups_, labels, notion, "validation data")
 
     def _check_costs_from(self, settings: Settings, has_validation: bool) -> None:
+        if settings.update == "real" and settings.learner_weight == "cost":
+            raise ValueError(
+                'learner_weight="cost" weighs votes of -1 and 1, and those of update="real" are their own weights: use '
+                'learner_weight="error" or another update'
+            )
         if settings.costs_from == "validation" and not has_validation:
             raise ValueError(
                 'costs_from="validation" needs a validation set: pass validation=… to fit, or set '
@@ -124,6 +131,11 @@ class TrainingMixin(ReadingMixin):
                     f"{name}={value!r} is for the native trees: with estimator={type(self.estimator).__name__} set it "
                     "there"
                 )
+        if self.update == "real":
+            raise ValueError(
+                f'update="real" needs the leaves of the native trees: with estimator={type(self.estimator).__name__} '
+                'use update="discrete" or "confidence"'
+            )
 
     def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""
@@ -137,9 +149,12 @@ class TrainingMixin(ReadingMixin):
         binner = bundles.binner
         names = [column.name for column in binner.columns]
         given = bundles, train, selection, start, self.criterion
+        rate = float(self.learning_rate) if self.update == "real" else None
         orders = read_orders(self.monotonic_cst, names, binner)
         partners = read_partners(self.interaction_cst, names)
-        return StumpLearner(*given, orders) if self.max_depth == 1 else TreeLearner(*given, orders, partners)
+        if self.max_depth == 1:
+            return StumpLearner(*given, orders, rate)
+        return TreeLearner(*given, orders, partners, rate)
 
     def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
         from . import loop

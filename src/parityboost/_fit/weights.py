@@ -158,22 +158,28 @@ class RowWeights:
         D /= self.total
         return D
 
-    def wrong(self, leaves: Leaves, votes: NDArray[np.int8]) -> Floats:
+    def wrong(self, leaves: Leaves, votes: NDArray[Any]) -> Floats:
         """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
-        wrong = np.repeat(np.stack([votes > 0, votes < 0]), self._n_groups, axis=0)  # [cell, leaf]
+        wrong = np.repeat(np.stack([votes > 0, votes <= 0]), self._n_groups, axis=0)  # [cell, leaf]
         sums = self._backend.sum_wrong(leaves, wrong, self.values, self._placed_mass, self.placed_blocks)
         wrong_weight: Floats = sums.reshape(2, self._n_groups).T * self.units / self.total
         return wrong_weight
 
     def boost_wrong(
-        self, leaves: Leaves, votes: NDArray[np.int8], boosts: Floats, costs: Floats, leaf_mass: Integers
+        self,
+        leaves: Leaves,
+        votes: NDArray[Any],
+        right: Floats,
+        wrong: Floats,
+        costs: Floats,
+        leaf_mass: Integers,
     ) -> float:
-        """Multiply misclassified rows by ``costs[group, class] * boosts[leaf]``; the new total by the old one.
+        """Multiply misclassified rows by ``costs[group, class] * wrong[leaf]``, the others by ``right[leaf]``.
 
-        ``leaf_mass[leaf, class]`` is the sample weight in each leaf.
+        ``leaf_mass[leaf, class]`` is the sample weight in each leaf. Returns the new total by the old one.
         """
         factors, largest = np.empty((2 * self._n_groups, len(votes))), np.empty(2)
-        rounds.relative_factors(costs, boosts, votes, self._cell_mass, leaf_mass, self._scale, factors, largest)
+        rounds.relative_factors(costs, right, wrong, votes, self._cell_mass, leaf_mass, self._scale, factors, largest)
         renewed = set() if self._changes.told else {0, 1}  # whoever missed a change gets everything
         for y, factor in enumerate(largest.tolist()):
             expected = factor * (self.sums[y] + self._class_mass[y])

@@ -38,7 +38,7 @@ from .layout import (
 )
 from .model_file import MAX_COLUMNS, MAX_GROUPS, MAX_LIST, MAX_STUMPS
 from .strict_json import ModelFileError, Node
-from .tree_json import read_alpha, read_trees
+from .tree_json import read_alpha, read_trees, read_vote
 
 COLUMN_FLAGS = ("others_are_missing", "mixed")  # of categories; version 1 has the second only
 
@@ -184,16 +184,12 @@ def _read_learners(root: Node, fields: dict[str, Node], binner: Binner, model: A
 def _read_stump(node: Node, columns: tuple[Column, ...]) -> tuple[Stump, float]:
     fields = node.fields(["alpha", *Stump._fields])
     feature = fields["feature"].integer(0, len(columns) - 1)
-    votes = {key: fields[key].integer(-1, 1) for key in ("left_vote", "right_vote")}
-    for key, vote in votes.items():
-        if vote == 0:
-            fields[key].fail("-1 or 1")
     stump = Stump(
         feature,
         fields["split"].integer(0, columns[feature].n_bins),
         fields["missing_left"].flag(),
-        votes["left_vote"],
-        votes["right_vote"],
+        read_vote(fields["left_vote"]),
+        read_vote(fields["right_vote"]),
         fields["left_confidence"].number(0, 1),
         fields["right_confidence"].number(0, 1),
     )

@@ -61,10 +61,8 @@ def _read_tree(node: Node, binner: Binner) -> tuple[Tree, float]:
     fields = node.fields(["alpha", "root", "left", "right", "votes", "confidences"])
     root = _read_split(fields["root"], binner)
     below = [None if fields[side].value is None else _read_split(fields[side], binner) for side in ("left", "right")]
-    votes = [vote.integer(-1, 1) for vote in fields["votes"].items(LEAVES, LEAVES)]
+    votes = [read_vote(vote) for vote in fields["votes"].items(LEAVES, LEAVES)]
     confidences = [share.number(0, 1) for share in fields["confidences"].items(LEAVES, LEAVES)]
-    if 0 in votes:
-        fields["votes"].fail("-1 or 1 for each leaf")
     for side, split in enumerate(below):
         if split is None and votes[2 * side] != votes[2 * side + 1]:
             fields["votes"].fail("the same vote twice on a side that is not split")
@@ -76,6 +74,12 @@ def _read_tree(node: Node, binner: Binner) -> tuple[Tree, float]:
 def read_alpha(node: Node) -> float:
     """The weight of a learner: already a multiple of the grid, unless someone edited it; sums must stay exact."""
     return on_grid(node.number(ALPHA_GRID, MAX_ALPHA))
+
+
+def read_vote(node: Node) -> float:
+    """What a leaf says: -1 or 1, or with the real update a number of any learner's size; sums must stay exact."""
+    vote = on_grid(node.number(-MAX_ALPHA, MAX_ALPHA))
+    return int(vote) if abs(vote) == 1.0 else vote
 
 
 def _read_split(node: Node, binner: Binner) -> Split:

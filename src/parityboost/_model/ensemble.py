@@ -118,7 +118,8 @@ class StumpEnsemble:
     def importances(self, theta: int) -> Floats:
         """Each feature's share of the learners' weights."""
         features = np.array([stump.feature for stump in self.stumps[:theta]])
-        shares = np.bincount(features, weights=self.alphas[:theta], minlength=len(self.binner.columns))
+        sizes = np.array([stump.size for stump in self.stumps[:theta]])
+        shares = np.bincount(features, weights=sizes * self.alphas[:theta], minlength=len(self.binner.columns))
         total: Floats = shares / shares.sum()
         return total
 

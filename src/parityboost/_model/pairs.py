@@ -57,7 +57,7 @@ class Uses(NamedTuple):
     """The trees' sides by the pair of features that they ask about."""
 
     lefts: NDArray[np.bool_]  # [split, code]: whether the code goes left
-    votes: NDArray[np.int8]  # [tree, leaf], from left to right
+    votes: Floats  # [tree, leaf], from left to right
     alone: list[tuple[int, int, bool, int]]  # feature, tree, left side, split below or -1 for none
     pairs: dict[tuple[int, int], list[tuple[int, bool, int, bool]]]  # tree, left side, split below, root comes first
 
@@ -83,7 +83,7 @@ def find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> Uses:
     codes, at = np.arange(N_CODES, dtype=np.int16), at.astype(np.int16)
     lefts = np.where(categorical[feature][:, None], codes == at[:, None], codes <= at[:, None])
     lefts[:, MISSING] = missing_left
-    return Uses(lefts, np.array([tree.votes for tree in trees], dtype=np.int8), alone, dict(sorted(pairs.items())))
+    return Uses(lefts, np.array([tree.votes for tree in trees], dtype=np.float64), alone, dict(sorted(pairs.items())))
 
 
 def cells_of(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -143,11 +143,11 @@ class TreeEnsemble:
         """Each feature's share of the learners' weights, which a tree divides among its splits by their gain."""
         shares = np.zeros(len(self.binner.columns))
         for tree, alpha in zip(self.trees[:theta], self.alphas[:theta], strict=True):
-            gains = sum(split.gain for split in tree.splits)
+            size, gains = alpha * tree.size, sum(split.gain for split in tree.splits)
             for split in tree.splits:
-                shares[split.feature] += alpha * split.gain / gains if gains > 0.0 else 0.0
+                shares[split.feature] += size * split.gain / gains if gains > 0.0 else 0.0
             if not gains > 0.0:
-                shares[tree.root.feature] += alpha
+                shares[tree.root.feature] += size
         total: Floats = shares / shares.sum()
         return total
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Floats
 from .._engine.codes import MISSING, N_CODES
 
 
@@ -24,8 +25,8 @@ class Stump(NamedTuple):
     feature: int
     split: int  # numeric: bins 1…split go left; categorical: bin split goes left
     missing_left: bool
-    left_vote: int  # -1 or +1
-    right_vote: int
+    left_vote: float  # -1 or +1, or any number: then it has its weight in it
+    right_vote: float
     left_confidence: float  # share of the leaf's weight that belongs to the class it votes for
     right_confidence: float
 
@@ -34,10 +35,16 @@ class Stump(NamedTuple):
         """What it asks about."""
         return (self.feature,)
 
-    def votes(self, categorical: bool) -> NDArray[np.int8]:
+    @property
+    def size(self) -> float:
+        """How far it moves a margin, about."""
+        return (abs(self.left_vote) + abs(self.right_vote)) / 2.0
+
+    def votes(self, categorical: bool) -> Floats:
         """h(x) per code of the feature's column."""
         left = goes_left(self.split, self.missing_left, categorical)
-        return np.where(left, self.left_vote, self.right_vote).astype(np.int8)
+        votes: Floats = np.where(left, float(self.left_vote), float(self.right_vote))
+        return votes
 
 
 class Split(NamedTuple):
@@ -59,8 +66,13 @@ class Tree(NamedTuple):
     root: Split
     left: Split | None  # None: this side is one leaf
     right: Split | None
-    votes: tuple[int, ...]  # of the four leaves from left to right; twice the same where a side is one leaf
+    votes: tuple[float, ...]  # of the four leaves from left to right; twice the same where a side is one leaf
     confidences: tuple[float, ...]
+
+    @property
+    def size(self) -> float:
+        """How far it moves a margin, about."""
+        return sum(map(abs, self.votes)) / len(self.votes)
 
     @property
     def splits(self) -> list[Split]:

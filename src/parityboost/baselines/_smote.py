@@ -281,9 +281,9 @@ class SmoteLearner:
     def wrong_weight(self, trained: TrainedStump) -> Floats:
         return self._weights.wrong(trained.leaves, trained.votes)
 
-    def reweight(self, trained: TrainedStump, costs: Floats, alpha: float, confidence: bool) -> float:
+    def reweight(self, trained: TrainedStump, costs: Floats, alpha: float, update: str) -> float:
         self._round += 1
-        return boost_wrong(self._weights, trained, costs, alpha, confidence)
+        return boost_wrong(self._weights, trained, costs, alpha, update)
 
     def distribution(self) -> Floats:
         return self._weights.distribution()[: len(self.train)]

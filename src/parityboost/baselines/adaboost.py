@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import StrOptions
 
 from .._choice.settings import Settings
 from ..estimators import AdaFairClassifier
@@ -35,6 +37,10 @@ class AdaBoostClassifier(AdaFairClassifier):
     20
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AdaFairClassifier._parameter_constraints,
+        "update": [StrOptions({"confidence", "discrete"})],
+    }
     _needs_groups = False
     max_depth = 1
     interaction_cst = None

@@ -87,6 +87,7 @@ class SMOTEBoostClassifier(AdaFairClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AdaFairClassifier._parameter_constraints,
+        "update": [StrOptions({"confidence", "discrete"})],
         "n_synthetic": [Interval(Integral, 1, None, closed="left")],
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
         "keep_synthetic": ["boolean"],

@@ -16,10 +16,14 @@ INSTALL = 'pip install "parityboost[cuda12]", or "parityboost[cuda13]" where the
 GIGABYTE = 1e9
 # Copies of more bytes are shared by so many threads.
 LARGE, COPYING_THREADS = 1 << 26, 8
+_pools: dict[int, Any] = {}  # per device
 
 
 class Card:
-    """The current CUDA device, with a pool of memory of its own that is given back with the card.
+    """The current CUDA device, with a pool of memory for us alone, which is emptied when the card is given back.
+
+    All cards of a device share the pool. The arrays of a fit that was interrupted live as long as the error does, and
+    CuPy does not give memory back to the driver that comes back to a pool which is gone by then.
 
     Raises
     ------
@@ -37,7 +41,7 @@ class Card:
         self.n_multiprocessors: int = attributes["MultiProcessorCount"]
         self.shared_memory: int = attributes["MaxSharedMemoryPerMultiprocessor"]
         self.shared_memory_of_block: int = attributes["MaxSharedMemoryPerBlockOptin"]
-        self._pool = self.cupy.cuda.MemoryPool()
+        self._pool = _pools.get(self.device) or _pools.setdefault(self.device, self.cupy.cuda.MemoryPool())
 
     def close(self) -> None:
         """Give back all memory that nobody uses any more."""

@@ -104,7 +104,8 @@ def fill_counts(cells: Array, positives: Array, kind: int, cell_mass: Array, uni
 @compiled
 def relative_factors(
     costs: Array,
-    boosts: Array,
+    right: Array,
+    wrong: Array,
     votes: Array,
     cell_mass: Array,
     leaf_mass: Array,
@@ -114,18 +115,19 @@ def relative_factors(
 ) -> None:
     """By how much the rows of each cell and leaf are multiplied, relative to what most rows of their class are.
 
-    Rows in a leaf that votes for the other class are multiplied by ``costs[group, y] * boosts[leaf]``, all others stay.
+    Rows in a leaf that votes for the other class are multiplied by ``costs[group, y] * wrong[leaf]``, all others by
+    ``right[leaf]``.
     The most common factor of a class goes to ``scale[y]``; ``factors[cell, leaf]`` is relative to it, ``largest[y]``
     the largest of the class. How common one is comes from ``cell_mass[cell]`` and ``leaf_mass[leaf, y]``, as if each
     group was spread over the leaves as its class is: that decides how many rows are changed, not how.
     """
-    n_groups, n_leaves = costs.shape[0], boosts.shape[0]
+    n_groups, n_leaves = costs.shape[0], right.shape[0]
     for y in range(2):
         of_class = factors[y * n_groups : (y + 1) * n_groups]
         for g in range(n_groups):
             for leaf in range(n_leaves):
-                wrong = (votes[leaf] > 0) != (y == 1)
-                of_class[g, leaf] = costs[g, y] * boosts[leaf] if wrong else 1.0
+                is_wrong = (votes[leaf] > 0) != (y == 1)
+                of_class[g, leaf] = costs[g, y] * wrong[leaf] if is_wrong else right[leaf]
         common, most = 1.0, -1.0
         for g in range(n_groups):
             for leaf in range(n_leaves):

@@ -39,6 +39,30 @@ def merge_leaves(
 
 
 @compiled
+def merge_four_leaves(
+    rows: Array, margins: Array, column: Array, leaf_of_code: Array, steps: Array, run_rows: Array, run_margins: Array
+) -> None:
+    """:func:`merge_leaves` of four leaves. The runs need a place more than the number of rows each."""
+    n = rows.shape[0]
+    at = np.empty(4, dtype=np.int64)
+    for leaf in range(4):
+        at[leaf] = leaf * (n + 1)
+    for k in range(n):
+        leaf = int(leaf_of_code[column[rows[k]]])
+        run_rows[at[leaf]], run_margins[at[leaf]] = rows[k], margins[k] + steps[leaf]
+        at[leaf] += 1
+    for leaf in range(4):
+        run_margins[at[leaf]] = np.inf
+        at[leaf] = leaf * (n + 1)
+    for k in range(n):
+        first = 1 if run_margins[at[1]] < run_margins[at[0]] else 0
+        second = 3 if run_margins[at[3]] < run_margins[at[2]] else 2
+        leaf = second if run_margins[at[second]] < run_margins[at[first]] else first
+        rows[k], margins[k] = run_rows[at[leaf]], run_margins[at[leaf]]
+        at[leaf] += 1
+
+
+@compiled
 def count_margins(margin: Array, grid: float, shift: int, lowest: int, cell: Array, mass: Array, counts: Array) -> None:
     """``counts[bucket, cell]`` += mass, the buckets being 2^shift steps of the grid wide; an empty ``mass``: one each.
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import Floats
@@ -20,7 +19,7 @@ class Trained:
     model: Any
     error: float  # Σ D_i [h(x_i) ≠ y_i], D summing to one
     leaves: Leaves  # of the training rows
-    votes: NDArray[np.int8]  # h in each leaf, -1 or +1
+    votes: NDArray[Any]  # h in each leaf: -1 or +1, or any number if the update is "real"
 
 
 class Learner(Protocol):
@@ -38,8 +37,11 @@ class Learner(Protocol):
     def wrong_weight(self, trained: Any) -> Floats:
         """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
 
-    def reweight(self, trained: Any, costs: Floats, alpha: float, confidence: bool) -> float:
-        """Multiply misclassified rows by C·exp(2α·conf), Eq. (14) times exp(α); new sum of weights by the old one."""
+    def reweight(self, trained: Any, costs: Floats, alpha: float, update: str) -> float:
+        """Multiply misclassified rows by C·exp(2α·conf), Eq. (14) times exp(α); new sum of weights by the old one.
+
+        With votes of any size all rows are multiplied by exp(-y·h), and misclassified ones by C too.
+        """
 
     def ensemble(self, models: list[Any], alphas: Floats) -> Any:
         """What remains after training."""

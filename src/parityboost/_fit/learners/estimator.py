@@ -104,9 +104,9 @@ class EstimatorLearner:
         sums = np.bincount(cell, weights=self._weights * trained.wrong, minlength=2 * n_groups)
         return sums.astype(np.float64).reshape(2, n_groups).T
 
-    def reweight(self, trained: TrainedEstimator, costs: Floats, alpha: float, confidence: bool) -> float:
+    def reweight(self, trained: TrainedEstimator, costs: Floats, alpha: float, update: str) -> float:
         wrong = trained.wrong
-        boost = np.exp(2.0 * alpha * (trained.confidences[wrong] if confidence else 1.0))
+        boost = np.exp(2.0 * alpha * (trained.confidences[wrong] if update == "confidence" else 1.0))
         self._weights[wrong] *= costs.T.ravel()[self.train.cell[wrong]] * boost
         growth = float(self._weights.sum())
         self._weights /= growth

@@ -16,14 +16,15 @@ from ..._engine.codes import N_CODES
 from ..._engine.kernels import splitting
 from ..._engine.threads import Team
 from ..._model.ensemble import StumpEnsemble
+from ..._model.grid import on_grid
 from ..._model.trees import Stump
 from ..._table.bundles import Bundles
 from ..samples import CodedSample, Leaves
 from ..weights import Changes, RowWeights
 from .base import Trained
 
-# Of the right leaf and of the left one.
-VOTES = {(right, left): np.array([right, left], dtype=np.int8) for right in (-1, 1) for left in (-1, 1)}
+# No leaf is surer than half the log-odds of 1 + DOUBT to DOUBT.
+DOUBT = 0.1
 
 
 @dataclass(slots=True)
@@ -86,11 +87,19 @@ class StumpSearch:
         What is optimised.
     orders : ndarray of int8, optional
         For each column 1 or -1 if the score may only rise or fall with it, else 0.
+    rate : float, optional
+        The leaves vote with so much of half their log-odds, not with -1 or 1.
     """
 
     def __init__(
-        self, bundles: Bundles, train: CodedSample, criterion: str, orders: NDArray[np.int8] | None = None
+        self,
+        bundles: Bundles,
+        train: CodedSample,
+        criterion: str,
+        orders: NDArray[np.int8] | None = None,
+        rate: float | None = None,
     ) -> None:
+        self._rate = rate
         self.bundles = bundles
         self._categorical = bundles.binner.categorical
         self._columns = (  # what the kernel wants to know about them
@@ -138,7 +147,7 @@ class StumpSearch:
         )
         negative_unit, positive_unit = units.tolist()
         sums = leaf_sums.tolist()
-        leaves = [majority(n * negative_unit, p * positive_unit, total) for n, p in sums]
+        leaves = [majority(n * negative_unit, p * positive_unit, total, self._rate) for n, p in sums]
         if self._scores[feature] < 0.0:  # one leaf for all
             leaves[splitting.RIGHT] = (*leaves[splitting.LEFT][:2], 0.0)
         (right_vote, right_share, right_wrong), (left_vote, left_share, left_wrong) = leaves
@@ -155,7 +164,7 @@ class StumpSearch:
             stump,
             (left_wrong + right_wrong) / total,
             Leaves(histograms.codes[bundles.bundle_of[feature]], leaf_of_code),
-            VOTES[right_vote, left_vote],
+            np.array([right_vote, left_vote], dtype=np.float64),
             (right_share, left_share),
             leaf_mass,
             sums,
@@ -172,11 +181,23 @@ class StumpSearch:
         )
 
 
-def majority(negative: float, positive: float, total: float) -> tuple[int, float, float]:
+def majority(negative: float, positive: float, total: float, rate: float | None) -> tuple[float, float, float]:
     """Vote of a leaf, the share of its weight that agrees, and the weight that does not; equal weights vote -1."""
     vote = 1 if positive - negative > splitting.TIE * total else -1
     right, wrong = (positive, negative) if vote > 0 else (negative, positive)
-    return vote, right / (right + wrong) if right + wrong > 0.0 else 1.0, wrong
+    share = right / (right + wrong) if right + wrong > 0.0 else 1.0
+    return vote if rate is None else log_odds(negative, positive, rate), share, wrong
+
+
+def log_odds(negative: float, positive: float, rate: float) -> float:
+    """A share of ½ ln(positive / negative), on the grid that makes sums of votes exact; 0 of a leaf without weight.
+
+    It grows with the share of positives and with nothing else, so that votes are in order where shares have to be.
+    """
+    weight = negative + positive
+    if weight <= 0.0:
+        return 0.0
+    return on_grid(rate * (0.5 * math.log((positive / weight + DOUBT) / (negative / weight + DOUBT))))
 
 
 class NativeLearner:
@@ -204,8 +225,8 @@ class NativeLearner:
     def wrong_weight(self, trained: TrainedLeaves) -> Floats:
         return self._weights.wrong(trained.leaves, trained.votes)
 
-    def reweight(self, trained: TrainedLeaves, costs: Floats, alpha: float, confidence: bool) -> float:
-        return boost_wrong(self._weights, trained, costs, alpha, confidence)
+    def reweight(self, trained: TrainedLeaves, costs: Floats, alpha: float, update: str) -> float:
+        return boost_wrong(self._weights, trained, costs, alpha, update)
 
     def distribution(self) -> Floats:
         return self._weights.distribution()
@@ -225,10 +246,8 @@ class StumpLearner(NativeLearner):
         Which columns share a byte.
     train, selection, start :
         As in :class:`NativeLearner`.
-    criterion : {"gini", "error"}
-        What a stump optimises.
-    orders : ndarray of int8, optional
-        For each column 1 or -1 if the score may only rise or fall with it, else 0.
+    criterion, orders, rate :
+        As in :class:`StumpSearch`.
     """
 
     def __init__(
@@ -239,9 +258,10 @@ class StumpLearner(NativeLearner):
         start: Floats,
         criterion: str,
         orders: NDArray[np.int8] | None = None,
+        rate: float | None = None,
     ) -> None:
         super().__init__(train, selection, start)
-        self._search = StumpSearch(bundles, self._placed, criterion, orders)
+        self._search = StumpSearch(bundles, self._placed, criterion, orders, rate)
 
     def fit(self) -> TrainedStump:
         weights = self._weights
@@ -258,13 +278,17 @@ class StumpLearner(NativeLearner):
         return staged_margins(self._search.bundles, self._selection_codes_on_host(), ensemble)
 
 
-def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alpha: float, confidence: bool) -> float:
-    """Multiply the rows that a learner is wrong about by C·exp(2α·conf); the new sum of weights by the old one."""
-    if confidence:
-        boosts = np.array([math.exp(2.0 * alpha * share) for share in trained.confidences])
+def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alpha: float, update: str) -> float:
+    """Change the weights as :meth:`Learner.reweight` says; the new sum of weights by the old one."""
+    right = np.ones(len(trained.votes))
+    if update == "real":
+        sizes = [abs(alpha * vote) for vote in trained.votes.tolist()]
+        right, wrong = (np.array([math.exp(sign * size) for size in sizes]) for sign in (-1.0, 1.0))
+    elif update == "confidence":
+        wrong = np.array([math.exp(2.0 * alpha * share) for share in trained.confidences])
     else:
-        boosts = np.full(len(trained.votes), math.exp(2.0 * alpha))
-    return weights.boost_wrong(trained.leaves, trained.votes, boosts, costs, np.asarray(trained.leaf_mass))
+        wrong = np.full(len(trained.votes), math.exp(2.0 * alpha))
+    return weights.boost_wrong(trained.leaves, trained.votes, right, wrong, costs, np.asarray(trained.leaf_mass))
 
 
 def selection_leaves(bundles: Bundles, codes: Any, trained: TrainedStump) -> Leaves:

@@ -84,7 +84,7 @@ class TreeSearch(StumpSearch):
 
     Parameters
     ----------
-    bundles, train, criterion, orders :
+    bundles, train, criterion, orders, rate :
         As in :class:`StumpSearch`.
     partners : function, optional
         Which columns may be asked about below a split of a given one, as booleans; all if there is none.
@@ -97,8 +97,9 @@ class TreeSearch(StumpSearch):
         criterion: str,
         orders: NDArray[np.int8] | None,
         partners: Partners | None,
+        rate: float | None,
     ) -> None:
-        super().__init__(bundles, train, criterion, orders)
+        super().__init__(bundles, train, criterion, orders, rate)
         self._train = train
         self._partners = partners
         self._orders: NDArray[np.int8] = self._columns[-1]
@@ -185,7 +186,8 @@ class TreeSearch(StumpSearch):
         negative_unit, positive_unit = units.tolist()
         leaves = []  # (vote, share, wrong), from right to left
         for side in sides:
-            second, first = (majority(n * negative_unit, p * positive_unit, total) for n, p in side.leaf_sums)
+            weights = ((n * negative_unit, p * positive_unit) for n, p in side.leaf_sums)
+            second, first = (majority(*both, total, self._rate) for both in weights)
             leaves += [second if side.split is not None else (*first[:2], 0.0), first]
         if not any(stump.leaf_sums[RIGHT]):  # nothing could be split: one leaf for all
             leaves[:2] = [(*leaves[3][:2], 0.0)] * 2
@@ -202,7 +204,9 @@ class TreeSearch(StumpSearch):
         found, mass = paths.leaves(sample, self._train.codes)
         leaf_mass = self._team.backend.then(mass, self._per_leaf)
         error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
-        return TrainedTree(tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.int8), shares, leaf_mass, paths)
+        return TrainedTree(
+            tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.float64), shares, leaf_mass, paths
+        )
 
     def _per_leaf(self, mass: Integers) -> Integers:
         """Per [leaf, class], from the sample weight per [cell, leaf]."""
@@ -214,7 +218,7 @@ class TreeLearner(NativeLearner):
 
     Parameters
     ----------
-    bundles, train, selection, start, criterion, orders :
+    bundles, train, selection, start, criterion, orders, rate :
         As in :class:`StumpLearner`.
     partners : function, optional
         Which columns may be asked about below a split of a given one, as booleans; all if there is none.
@@ -229,9 +233,10 @@ class TreeLearner(NativeLearner):
         criterion: str,
         orders: NDArray[np.int8] | None = None,
         partners: Partners | None = None,
+        rate: float | None = None,
     ) -> None:
         super().__init__(train, selection, start)
-        self._search = TreeSearch(bundles, self._placed, criterion, orders, partners)
+        self._search = TreeSearch(bundles, self._placed, criterion, orders, partners, rate)
 
     def fit(self) -> TrainedTree:
         weights = self._weights
