@@ -132,8 +132,9 @@ def does_not_depend_on_the_device(trial, rng):
 def does_not_depend_on_the_unit_of_weight(trial, rng):
     """Weights times a power of two: not a bit may change."""
     weights = trial.rows.weights
-    if weights is None or np.ndim(weights) == 0 or not trial.rows.plain or trial.model.get_params().get("keep"):
-        return  # with `keep`, weights count instances, of which few are not believed
+    given = trial.model.get_params()
+    if weights is None or np.ndim(weights) == 0 or not trial.rows.plain or given.get("keep") or given.get("dial"):
+        return  # there weights count instances: few are not believed, and choose no blend
     weights = np.asarray(weights, dtype=np.float64)
     positive = weights[weights > 0]
     power = int(rng.integers(-60, 60))
