@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from conftest import make_people
 from parityboost import AdaFairClassifier
 from parityboost.baselines import AdaBoostClassifier
 
@@ -60,3 +61,20 @@ def test_real_votes_need_native_trees_and_have_no_weight_of_their_own(people):
     for rate in (0, 1e-9, 1.5):
         with pytest.raises(ValueError, match="'learning_rate' parameter of AdaFairClassifier"):
             AdaFairClassifier(learning_rate=rate).fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("order", [1, -1])
+def test_real_votes_keep_to_the_order_that_is_asked_for(depth, order):
+    """A small leaf that is surer than a large one beside it must not vote less: shares decide, not weights."""
+    X, y, group = make_people(600, seed=3)
+    X["noise"] = np.random.default_rng(0).normal(size=len(X)).round(1)
+    options = {"n_estimators": 60, "max_depth": depth, "validation_fraction": None}
+    model = AdaFairClassifier(update="real", learning_rate=0.5, monotonic_cst={"noise": order}, **options)
+    model.fit(X, y, sensitive_features=group)
+    grid = np.sort(X["noise"].unique())
+    everyone = X.iloc[np.repeat(np.arange(25), len(grid))].assign(noise=np.tile(grid, 25))
+    steps = np.diff(model.decision_function(everyone).reshape(25, len(grid)), axis=1)
+    assert (order * steps >= 0.0).all()
+    free = model.set_params(monotonic_cst=None).fit(X, y, sensitive_features=group)
+    assert (order * np.diff(free.decision_function(everyone).reshape(25, len(grid)), axis=1) < 0.0).any()
