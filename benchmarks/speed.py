@@ -336,7 +336,7 @@ class Report:
     def add(self, what: str, ours_text: str, peer: str, peer_text: str, ratio: float | None, sign: str = "") -> None:
         shown = "" if ratio is None else f"{sign}{ratio:.0f} ×" if ratio >= 10 else f"{sign}{ratio:.2f} ×"
         self.rows.append({"what": what, "ours": ours_text, "peer": peer, "peer_time": peer_text, "ratio": ratio})
-        self.rows[-1]["shown"] = shown
+        self.rows[-1] |= {"shown": shown, "date": date.today().isoformat()}
         print(f"{what:<44} {ours_text:>12}   {peer:<42} {peer_text:>14} {shown:>9}", flush=True)
 
     def compare(self, what: str, mine: dict[str, Any], peer: str, theirs: dict[str, Any], scale: float = 1.0) -> None:
@@ -348,8 +348,15 @@ class Report:
         else:
             self.add(what, seconds(mine), peer, seconds(theirs), None)
 
-    def write(self) -> None:
+    def write(self, keep_others: bool) -> None:
+        """Write the table; with ``keep_others`` rows that were not measured again stay as they were."""
         RESULTS.mkdir(exist_ok=True)
+        if keep_others and (RESULTS / "speed.json").exists():
+            before = json.loads((RESULTS / "speed.json").read_text(encoding="utf8"))
+            new = {(row["what"], row["peer"]) for row in self.rows}
+            old = [{"date": before["about"]["date"]} | row for row in before["rows"]]
+            self.rows = [row for row in old if (row["what"], row["peer"]) not in new] + self.rows
+        dates = sorted({row["date"] for row in self.rows})
         packages = ["parityboost", "numpy", "numba", "scikit-learn", "pandas", "fairlearn", "interpret-core"]
         about = {
             "date": date.today().isoformat(),
@@ -362,7 +369,7 @@ class Report:
         lines = [
             "# Speed",
             "",
-            f"`make bench` on {about['date']}: Python {about['python']}, {about['machine']}, "
+            f"`make bench` on {' and '.join(dates)}: Python {about['python']}, {about['machine']}, "
             + ", ".join(f"{name} {v}" for name, v in about["versions"].items())
             + ".",
             "",
@@ -519,7 +526,7 @@ def main() -> None:
             None,
         )
     if not arguments.only:
-        report.write()
+        report.write(keep_others=bool(arguments.only))
 
 
 if __name__ == "__main__":

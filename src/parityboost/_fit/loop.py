@@ -34,7 +34,7 @@ class Round(NamedTuple):
     cost_counts: Floats  # the counts that the costs were taken from
     costs: Floats  # u[group, class]
     train_counts: Floats  # of the partial ensemble, at the given threshold (at 0 if it is chosen per round)
-    largest_step: float  # the most that it can move a margin by
+    steps: Floats  # what it moves the margins in its leaves by
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Boosted:
 
     def largest_margin(self, theta: int) -> float:
         """The largest margin that the first θ learners could give."""
-        return math.fsum(r.largest_step for r in self.rounds[:theta])
+        return math.fsum(float(np.abs(r.steps).max()) for r in self.rounds[:theta])
 
 
 def boost(
@@ -85,7 +85,7 @@ def boost(
     for j in range(1, settings.n_estimators + 1):
         h = learner.fit()
         alpha = 1.0 if is_real else learner_weight(1.0 - h.error, h.error, settings.learning_rate)
-        if alpha <= 0.0 or not h.votes.any():
+        if alpha <= 0.0 or (is_real and not h.votes.any()):
             stopped = "termination"
             break
         steps = alpha * h.votes
@@ -118,7 +118,7 @@ def boost(
         else:
             offers.add_counts(selection.threshold_counts())
         train_counts = counts if counted_already else train.threshold_counts()
-        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train_counts, float(np.abs(steps).max())))
+        rounds.append(Round(h.model, alpha, h.error, z, counts, u, train_counts, steps))
         if watch_objective:
             choice = offers.choose()
             if on_round is not None:

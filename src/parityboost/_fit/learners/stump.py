@@ -25,6 +25,7 @@ from .base import Trained
 
 # No leaf is surer than half the log-odds of 1 + DOUBT to DOUBT.
 DOUBT = 0.1
+ONES = np.ones(4)
 
 
 @dataclass(slots=True)
@@ -280,7 +281,7 @@ class StumpLearner(NativeLearner):
 
 def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alpha: float, update: str) -> float:
     """Change the weights as :meth:`Learner.reweight` says; the new sum of weights by the old one."""
-    right = np.ones(len(trained.votes))
+    right = ONES[: len(trained.votes)]
     if update == "real":
         sizes = [abs(alpha * vote) for vote in trained.votes.tolist()]
         right, wrong = (np.array([math.exp(sign * size) for size in sizes]) for sign in (-1.0, 1.0))
