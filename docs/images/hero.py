@@ -53,7 +53,11 @@ def panel(x, name, colour, women, men, accuracy):
         parts.append(dots(left + 6, 124, colour, range(found)))
         parts.append(dots(left + 6, 124, MISSED, range(found, 100)))
     fewer, more = ("women", "men") if women < men else ("men", "women")
-    gap = f"{abs(men - women)} fewer {fewer} than {more}" if men != women else "as many women as men"
+    gap = (
+        f"{abs(men - women)} fewer {fewer} than {more}"
+        if men != women
+        else "as many women as men"
+    )
     parts.append(text(x, 276, gap, 15, WORDS, 700))
     parts.append(text(x, 298, f"{accuracy} of 100 answers are right"))
     return "\n".join(parts)
