@@ -338,7 +338,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         n_threads = 1 if self.estimator is not None else effective_n_jobs(self.n_jobs)
         with Team(n_threads, self.device) as team:
             train, selection = split.samples(len(self.groups_), team)
-            self._check_costs_from(settings, selection is not train)
+            self._check_settings(settings, selection is not train)
             self._check_samples(train, selection, settings.notion)
             learner = self._learner(rows, split, train, selection, rng)
             del rows, split, train, selection  # the learner keeps what it needs

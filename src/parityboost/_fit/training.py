@@ -74,7 +74,7 @@ class TrainingMixin(ReadingMixin):
         if selection is not None:
             check_groups(selection, self.groups_, labels, notion, "validation data")
 
-    def _check_costs_from(self, settings: Settings, has_validation: bool) -> None:
+    def _check_settings(self, settings: Settings, has_validation: bool) -> None:
         if settings.update == "real" and settings.learner_weight == "cost":
             raise ValueError(
                 'learner_weight="cost" weighs votes of -1 and 1, and those of update="real" are their own weights: use '

@@ -117,7 +117,7 @@ class ClusterFitMixin:
                 )
                 held.append([True] * len(parts[1].data))
             separate = any(mark is not False for marks in held for mark in marks)
-            self._check_costs_from(settings, separate)
+            self._check_settings(settings, separate)
             masses = [part.cell_masses(marks) for part, marks in zip(parts, held, strict=True)]
             kept, out = masses[0][0] - masses[0][1], masses[-1][1]
             train_totals, totals = _totals(kept, parts[0].unit), _totals(out, parts[-1].unit)
