@@ -11,6 +11,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
+PRIOR = 0.001  # with update="real", a leaf is judged as if so much of all weight was in it besides, of either class
 DOUBT = 0.1  # no leaf is surer than half the log-odds of 1 + DOUBT to DOUBT
 TIE = 1e-12  # scores, objectives and leaf weights this close (relative to all weight) are equal; the first one wins
 PERFECT = 1e-10
@@ -352,16 +353,16 @@ def candidate_splits(feature, x, categorical, weights, rows=None):
         yield Split(feature, False, np.inf, False)  # missing against all values, also larger ones to come
 
 
-def purity(rows, weights, criterion):
-    negative, positive = weights.of(rows)
+def purity(rows, weights, criterion, prior):
+    negative, positive = (weight + prior for weight in weights.of(rows))
     if criterion == "error":
         return max(negative, positive)
     return (negative * negative + positive * positive) / (negative + positive) if negative + positive > 0 else 0.0
 
 
-def score(split, columns, weights, criterion, rows=True):
+def score(split, columns, weights, criterion, prior, rows=True):
     left = split.goes_left(columns)
-    return purity(left & rows, weights, criterion) + purity(~left & rows, weights, criterion)
+    return purity(left & rows, weights, criterion, prior) + purity(~left & rows, weights, criterion, prior)
 
 
 def vote_of(rows, weights):
@@ -405,7 +406,7 @@ class Rules:
         return order == 0 or (shares[0] <= shares[1] and (sum(shares) <= 1 or votes[1] > 0))
 
 
-def best_split(columns, categorical, weights, criterion, rows, rules, allowed, lowest=0.0, highest=1.0):
+def best_split(columns, categorical, weights, criterion, prior, rows, rules, allowed, lowest=0.0, highest=1.0):
     """The best split of some rows and its score; None if they cannot be split."""
     best, best_score = None, -1.0
     tie = TIE * sum(weights.of(rows))
@@ -415,7 +416,7 @@ def best_split(columns, categorical, weights, criterion, rows, rules, allowed, l
         best_of_column, best_score_of_column = None, -1.0
         for split in candidate_splits(f, x, categorical[f], weights, rows):
             left = split.goes_left(columns)
-            this = score(split, columns, weights, criterion, rows)
+            this = score(split, columns, weights, criterion, prior, rows)
             if this > best_score_of_column + tie and rules.allow(
                 split, left & rows, ~left & rows, weights, lowest, highest
             ):
@@ -427,7 +428,8 @@ def best_split(columns, categorical, weights, criterion, rows, rules, allowed, l
 
 def best_stump(columns, categorical, weights, criterion, rules=None, rate=None):
     everyone = np.ones(len(columns[0]), dtype=bool)
-    best, _ = best_split(columns, categorical, weights, criterion, everyone, rules or Rules(), lambda f: True)
+    prior = 0.0 if rate is None else PRIOR * weights.total
+    best, _ = best_split(columns, categorical, weights, criterion, prior, everyone, rules or Rules(), lambda f: True)
     if best is None:  # nothing can be split: one leaf for all
         best = Split(0, False, np.inf, True)
     left = best.goes_left(columns)
@@ -463,12 +465,15 @@ class Tree:
 def best_tree(columns, categorical, weights, criterion, rules=None, rate=None):
     """The best stump, each side of which is split if that gains anything."""
     rules = rules or Rules()
-    root = best_stump(columns, categorical, weights, criterion, rules)
+    root = best_stump(columns, categorical, weights, criterion, rules, rate)
     left = root.goes_left(columns)
     total, sides = weights.total, [~left, left]
+    prior = 0.0 if rate is None else PRIOR * total
     is_split = (~left).any()
     whole = np.ones(len(left), dtype=bool)
-    root_gain = (score(root, columns, weights, criterion) - purity(whole, weights, criterion)) if is_split else 0.0
+    # What is not split is one leaf and an empty one, which has nothing but the prior.
+    unsplit = purity(whole, weights, criterion, prior)
+    root_gain = score(root, columns, weights, criterion, prior) - unsplit - prior if is_split else 0.0
     limits = [(0.0, 1.0), (0.0, 1.0)]
     order = 0 if rules.orders is None or root.value == np.inf else rules.orders[root.feature]
     if is_split and order:
@@ -478,10 +483,10 @@ def best_tree(columns, categorical, weights, criterion, rules=None, rate=None):
     for side in (0, 1) if is_split else ():
         rows = sides[side]
         split, best_score = best_split(
-            columns, categorical, weights, criterion, rows, rules, lambda f: rules.allow_below(root.feature, f),
-            *limits[side],
+            columns, categorical, weights, criterion, prior, rows, rules,
+            lambda f: rules.allow_below(root.feature, f), *limits[side],
         )  # fmt: skip
-        gain = max(best_score - purity(rows, weights, criterion), 0.0) / total
+        gain = max(best_score - purity(rows, weights, criterion, prior) - prior, 0.0) / total
         if split is not None and min(weights.of(rows)) > 0 and gain * total > TIE * sum(weights.of(rows)):
             below[side], gains[side] = split, gain
     tree = Tree(root, tuple(below), (max(root_gain, 0.0) / total, *gains), [0] * 4, [0.0] * 4)

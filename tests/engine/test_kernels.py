@@ -11,6 +11,7 @@ from parityboost import AdaFairClassifier
 from parityboost._choice import rule
 from parityboost._choice.candidates import between, candidates
 from parityboost._choice.settings import Settings
+from parityboost._choice.thresholds import undominated
 from parityboost._engine.kernels import binning, histogram, lookup, rounds, splitting, thresholds
 from parityboost._engine.threads import Team
 from parityboost._fit import ranking, samples, weights
@@ -163,23 +164,26 @@ def test_sum_masses(kernel, rng, mass):
             np.testing.assert_array_equal(sums[y, f], np.bincount(codes[f][mine], weights=w[mine], minlength=256))
 
 
+@pytest.mark.parametrize("prior", [0.0, 2.0**48])
 @pytest.mark.parametrize("criterion", [splitting.GINI, splitting.ERROR])
-def test_split_score(kernel, rng, criterion):
+def test_split_score(kernel, rng, criterion, prior):
     n, p, all_n, all_p = (*rng.integers(0, 2**50, 2), *(2**51 + rng.integers(0, 2**50, 2)))
     units = rng.random(2)
-    score = kernel("split_score")(criterion, n, p, all_n, all_p, *units)
-    leaves = [(n * units[0], p * units[1]), ((all_n - n) * units[0], (all_p - p) * units[1])]
+    score = kernel("split_score")(criterion, n, p, all_n, all_p, *units, prior)
+    leaves = [(n * units[0] + prior, p * units[1] + prior)]
+    leaves += [((all_n - n) * units[0] + prior, (all_p - p) * units[1] + prior)]
     naive = sum(
         max(leaf) if criterion == splitting.ERROR else (leaf[0] ** 2 + leaf[1] ** 2) / sum(leaf) for leaf in leaves
     )
     assert score == pytest.approx(naive)
     # The same split seen from the other side has the same score, to the last bit.
-    assert score == kernel("split_score")(criterion, all_n - n, all_p - p, all_n, all_p, *units)
-    assert kernel("split_score")(criterion, 0, 0, 0, 0, *units) == 0
+    assert score == kernel("split_score")(criterion, all_n - n, all_p - p, all_n, all_p, *units, prior)
+    assert kernel("split_score")(criterion, 0, 0, 0, 0, *units, prior) == 2 * prior
 
 
+@pytest.mark.parametrize("prior", [0.0, 2.0**39])
 @pytest.mark.parametrize("criterion", [splitting.GINI, splitting.ERROR])
-def test_best_splits_and_choice(kernel, rng, criterion):
+def test_best_splits_and_choice(kernel, rng, criterion, prior):
     n_features = 8
     categorical, has_missing = rng.random(n_features) < 0.5, rng.random(n_features) < 0.5
     has_other = categorical & (rng.random(n_features) < 0.5)
@@ -207,6 +211,7 @@ def test_best_splits_and_choice(kernel, rng, criterion):
         np.zeros(n_features, dtype=np.int8),
         np.ones(n_features, dtype=bool),
         np.array([0.0, 1.0, 0.0]),
+        prior,
         0,
         n_features,
         scores,
@@ -216,7 +221,7 @@ def test_best_splits_and_choice(kernel, rng, criterion):
 
     def score(f, goes_left):
         n, p = histograms[f][:, goes_left].sum(axis=1)
-        return splitting.split_score(criterion, n, p, *histograms[f].sum(axis=1), *units)
+        return splitting.split_score(criterion, n, p, *histograms[f].sum(axis=1), *units, prior)
 
     codes = np.arange(256)
     for f in range(n_features):
@@ -403,6 +408,28 @@ def test_thresholds_are_measured_as_one_by_one(kernel, rng, mass, name, keep):
         measures = rule.measure_candidates(found, settings, 2.0)
     for ours, theirs in zip(measures, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("n_points", [0, 1, 40, 3000])
+@pytest.mark.parametrize("spread", [1.0, 1e-10, 0.0])
+def test_undominated_points_are_those_that_nothing_beats(kernel, rng, n_points, spread):
+    first = 0.3 + spread * np.round(rng.normal(size=n_points), 2) + 1e-14 * rng.normal(size=n_points)
+    second = np.round(np.abs(rng.normal(size=n_points)), 2) - 0.2 * (first - 0.3) + 1e-14 * rng.normal(size=n_points)
+    second[rng.random(n_points) < 0.1], first[rng.random(n_points) < 0.02] = np.nan, np.nan
+    third = np.round(rng.normal(size=n_points), 1)
+    points = [(f, s, t, i) for i, (f, s, t) in enumerate(zip(first.round(12), second.round(12), third, strict=True))]
+    points = sorted(point for point in points if not np.isnan(point[0] + point[1]))
+    expected = []
+    for point in points:  # by the first measure, so only those before can beat it
+        if not expected or point[1] < expected[-1][1]:
+            expected.append(point)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thresholds, "list_near_front", kernel("list_near_front"))
+        assert undominated(first, second, third).tolist() == [point[3] for point in expected]
+        assert first[undominated(first, second)].round(12).tolist() == [point[0] for point in expected]
+    places = np.empty(n_points, dtype=np.intp)
+    if n_points == 3000 and spread == 1.0:
+        assert len(expected) <= kernel("list_near_front")(first, second, places) < 300
 
 
 def test_buckets_of_margins_offer_the_thresholds_between_them(monkeypatch, rng):

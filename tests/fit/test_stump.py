@@ -29,7 +29,7 @@ def test_first_stump_equals_scikit_learns_tree_of_depth_one(seed, n_rows, n_feat
     D = reference.exactly(y, np.ones(n_rows) if weights is None else weights)
     columns = list(X.T)
     gains = sorted(
-        reference.score(split, columns, D, "gini") / D.total
+        reference.score(split, columns, D, "gini", 0.0) / D.total
         for f in range(n_features)
         for split in reference.candidate_splits(f, columns[f], False, D)
     )

@@ -34,7 +34,7 @@ def has_distinct_gains(columns, D, rows):
             left = split.goes_left(columns)[rows]
             if left.any() and not left.all():
                 side = left if left[0] else ~left
-                gains[side.tobytes()] = reference.score(split, columns, D, "gini", rows) / D.total
+                gains[side.tobytes()] = reference.score(split, columns, D, "gini", 0.0, rows) / D.total
     best = sorted(gains.values())
     return len(best) < 2 or best[-1] - best[-2] > 1e-9
 

@@ -79,8 +79,7 @@ def frontier(
             found = candidates(shifted, selection.cell, selection.weight, totals, ends=True)
             counts = found.counts()
             ber, violation = balanced_error_rate(counts), notion.violation(counts)
-            preferred = found.preference()
-            best = preferred[undominated(ber[preferred], violation[preferred])]
+            best = undominated(ber, violation, np.abs(found.thresholds))
             shift = found.thresholds[best]
             parts.append(
                 {

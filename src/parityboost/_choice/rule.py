@@ -22,7 +22,7 @@ from .._stats.rates import (
     spread,
 )
 from ..notions import FairnessNotion
-from .candidates import Candidates
+from .candidates import MAX_COUNTS, Candidates
 from .settings import Settings
 from .thresholds import SAME_OBJECTIVE, best_group_thresholds, best_of, first_minimum, undominated
 
@@ -61,7 +61,6 @@ class Options(NamedTuple):
 
     thresholds: Floats  # [option], or [option, group] if each group has its own
     counts: Floats  # [option, group, y_true, y_pred]
-    measures: Measures
     plain: Measures  # of the threshold for all with the lowest balanced error
 
 
@@ -131,30 +130,28 @@ def options_among(found: Candidates, settings: Settings, unit: float, lowest_ber
     ``lowest_ber`` is that of the rounds before, which bounds the search for thresholds per group.
     """
     measures = measure_candidates(found, settings, unit)
-    if settings.is_papers:
-        at = [best_of(found, measures.objective)]
-    else:
-        order = found.preference()
-        other = measures.objective if settings.max_violation is None else measures.violation
-        at = order[undominated(measures.ber[order], other[order])].tolist()
     plain = measures.at(first_minimum(measures.ber))
-    counts = found.counts(at)
-    common = Options(found.thresholds[at], counts, measure(counts, settings, unit), plain)
+    allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))
+    if settings.is_papers:
+        at = np.array([best_of(found, measures.objective)])
+    else:
+        other = measures.objective if settings.max_violation is None else measures.violation
+        at = undominated(measures.ber, other, np.abs(found.thresholds))
+        # What keeps too little now will not keep enough later; if nothing does, the lowest balanced error counts.
+        at = at[: max(np.count_nonzero(measures.ber[at] <= allowed + 2.0 * SAME_OBJECTIVE), 1)]
+    common = Options(found.thresholds[at], found.counts(at), plain)
     if settings.threshold != "per_group":
         return common
-    allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))
 
     def cost(counts: Floats) -> Floats:
         return measure(counts, settings, unit).cost(settings, allowed)
 
     counts, thresholds = best_group_thresholds(found, best_of(found, measures.cost(settings, allowed)), cost)
-    own = Options(thresholds[None], counts[None], measure(counts[None], settings, unit), plain)
+    own = Options(thresholds[None], counts[None], plain)
     if settings.is_papers:
         return own
     same = np.repeat(common.thresholds[:, None], len(found.totals), axis=1)
-    together = (np.concatenate(pair) for pair in zip(own.measures, common.measures, strict=True))
-    thresholds, counts = np.concatenate([own.thresholds, same]), np.concatenate([own.counts, common.counts])
-    return Options(thresholds, counts, Measures(*together), plain)
+    return Options(np.concatenate([own.thresholds, same]), np.concatenate([own.counts, common.counts]), plain)
 
 
 def allowed_ber(settings: Settings, lowest: float) -> float:
@@ -174,6 +171,7 @@ class Rounds:
         self._settings = settings
         self._unit = unit
         self._options: list[Options] = []
+        self._measured: list[Measures] = []  # of the options when a choice was last made
         self._counts: list[Floats] = []  # at the one threshold that is given: measured all at once
         self._plain = Measures(*np.full(4, np.inf))
 
@@ -199,7 +197,7 @@ class Rounds:
         else:
             counts = np.concatenate([o.counts for o in self._options])
             thresholds = np.concatenate([o.thresholds for o in self._options])
-            measures = Measures(*map(np.concatenate, zip(*(o.measures for o in self._options), strict=True)))
+            measures = self._measure(counts)
             starts = np.cumsum([0, *(len(o.thresholds) for o in self._options[:-1])])
         cost = measures.cost(settings, allowed_ber(settings, float(self._plain.ber)))
         at: NDArray[np.intp] = starts
@@ -207,6 +205,13 @@ class Rounds:
             at = starts + np.array([first_minimum(part) for part in np.split(cost, starts[1:])])
         theta = first_minimum(cost[at]) + 1 if settings.choose_theta else len(at)
         return Choice(theta, thresholds[at], counts[at], measures.at(at), self._plain)
+
+    def _measure(self, counts: Floats) -> Measures:
+        """The measures of all options, many of them together and each once."""
+        step = max(MAX_COUNTS // counts[0].size, 1)
+        for first in range(sum(len(part.ber) for part in self._measured), len(counts), step):
+            self._measured.append(measure(counts[first : first + step], self._settings, self._unit))
+        return Measures(*map(np.concatenate, zip(*self._measured, strict=True)))
 
 
 def is_constant(counts: Floats) -> bool:

@@ -17,8 +17,6 @@ DECIMALS = 12  # measures that agree so far are equal, whatever the rounding
 # Thresholds per group are looked for among so many candidates of all groups together, evenly spaced by their rates.
 # The cost of a round then does not grow with the number of rows, and closer steps would only fit noise.
 MAX_CANDIDATES = 1024
-# Points are compared with those in so many bands of one measure before they are sorted.
-N_BANDS = 1 << 10
 # The search starts where every group has the same rate, at so many levels of it.
 N_LEVELS = 101
 
@@ -30,32 +28,21 @@ def best_of(found: Candidates, cost: Floats) -> int:
     return int(best[np.argmin(np.abs(found.thresholds[best]))])  # thresholds ascend: the first of two is the lower
 
 
-def undominated(first: Floats, second: Floats) -> Positions:
+def undominated(first: Floats, second: Floats, third: Floats | None = None) -> Positions:
     """Positions of the points that no other is as good as in both and better in one, by the first; of equals one.
 
-    A point whose measure is not defined (NaN) is none.
+    That is the one with the lowest ``third``, or else the first of them. A point whose measure is not defined (NaN) is
+    none.
     """
-    first, second = first.round(DECIMALS), np.where(np.isnan(second), np.inf, second.round(DECIMALS))
-    near = _near_the_front(first, second)
-    order = near[np.lexsort((second[near], first[near]))]  # stable: of equal points the one that comes first
+    from .._engine.kernels.thresholds import list_near_front  # numba is needed only now
+
+    places = np.empty(len(first), dtype=np.intp)
+    near = places[: list_near_front(first, second, places)]
+    first, second = first[near].round(DECIMALS), second[near].round(DECIMALS)
+    order = np.lexsort((second, first) if third is None else (third[near], second, first))  # stable
     lowest = np.minimum.accumulate(np.append(np.inf, second[order]))
-    kept: Positions = order[second[order] < lowest[:-1]]
+    kept: Positions = near[order[second[order] < lowest[:-1]]]
     return kept
-
-
-def _near_the_front(first: Floats, second: Floats) -> Positions:
-    """All undominated points and not many others, without sorting: those that no point of a lower band of ``first``
-    beats.
-    """
-    known = np.flatnonzero(~np.isnan(first))
-    low, high = first[known].min(initial=np.inf), first[known].max(initial=-np.inf)
-    if len(known) <= N_BANDS or low == high:
-        return np.arange(len(first))
-    band = ((first[known] - low) * ((N_BANDS - 1) / (high - low))).astype(np.intp)
-    best = np.full(N_BANDS + 1, np.inf)  # of the bands below
-    np.minimum.at(best, band + 1, second[known])
-    near: Positions = known[second[known] < np.minimum.accumulate(best)[band]]
-    return near
 
 
 def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[Floats, Floats]:

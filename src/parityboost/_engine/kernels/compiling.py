@@ -65,12 +65,21 @@ class ForgivingCache:
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use and keep the result on disk, or in memory only where no folder can be written to."""
+    return _compiled(function, nogil=True)
+
+
+def compiled_brief(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what takes a few microseconds: it keeps the GIL, which would take longer to get back."""
+    return _compiled(function, nogil=False)
+
+
+def _compiled(function: Callable[..., Any], nogil: bool) -> Callable[..., Any]:
     if numba is None:
         return _needing_numba(function)
     try:
-        kernel: Any = numba.njit(cache=True, nogil=True)(function)
+        kernel: Any = numba.njit(cache=True, nogil=nogil)(function)
     except RuntimeError:
-        in_memory: Callable[..., Any] = numba.njit(nogil=True)(function)
+        in_memory: Callable[..., Any] = numba.njit(nogil=nogil)(function)
         return in_memory
     kernel._cache = ForgivingCache(kernel._cache)
     return kernel  # type: ignore[no-any-return]

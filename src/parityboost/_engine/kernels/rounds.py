@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiling import Array, compiled
+from .compiling import Array, compiled, compiled_brief
 
 # What ``move_margins`` counts: the columns of ``positives``.
 ABOVE_ZERO, ABOVE_THRESHOLD, BY_LEARNER = 0, 1, 2
@@ -70,7 +70,7 @@ def move_margins(
         positives[b, BY_LEARNER] = by_learner
 
 
-@compiled
+@compiled_brief
 def sum_per_cell(blocks: Array, per_block: Array, sums: Array) -> None:
     """``sums[cell]`` = sum of ``per_block[b]`` over the blocks of the cell."""
     sums[:] = 0
@@ -78,7 +78,7 @@ def sum_per_cell(blocks: Array, per_block: Array, sums: Array) -> None:
         sums[blocks[b, 0]] += per_block[b]
 
 
-@compiled
+@compiled_brief
 def sum_per_class(blocks: Array, per_block: Array, n_groups: int, n_blocks: int, sums: Array) -> None:
     """``sums[y]`` = sum of ``per_block[b]`` over the first ``n_blocks`` that are of the class."""
     sums[:] = 0
@@ -86,7 +86,7 @@ def sum_per_class(blocks: Array, per_block: Array, n_groups: int, n_blocks: int,
         sums[1 if blocks[b, 0] >= n_groups else 0] += per_block[b]
 
 
-@compiled
+@compiled_brief
 def fill_counts(cells: Array, positives: Array, kind: int, cell_mass: Array, unit: float, counts: Array) -> None:
     """``counts[group, y_true, y_pred]`` from one kind of positive predictions and the mass of every cell.
 
@@ -101,7 +101,7 @@ def fill_counts(cells: Array, positives: Array, kind: int, cell_mass: Array, uni
         of_group[y, 0], of_group[y, 1] = (cell_mass[cell] - positive[cell]) * unit, positive[cell] * unit
 
 
-@compiled
+@compiled_brief
 def relative_factors(
     costs: Array,
     right: Array,

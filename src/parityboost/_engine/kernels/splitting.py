@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..codes import MISSING
-from .compiling import Array, compiled
+from .compiling import Array, compiled, compiled_brief
 
 GINI, ERROR = 0, 1
 # Two scores this close (relative to the total weight) are equal: the first candidate wins, whatever the rounding.
@@ -18,7 +18,7 @@ TIE = 1e-12
 RIGHT, LEFT = 0, 1
 
 
-@compiled
+@compiled_brief
 def leaf_score(criterion: int, negative: float, positive: float) -> float:
     """How pure a leaf is, weighted; larger is better.
 
@@ -40,11 +40,17 @@ def split_score(
     all_positive: int,
     negative_unit: float,
     positive_unit: float,
+    prior: float,
 ) -> float:
-    """The score of a split whose left leaf holds these sums, of all that there are."""
-    left: float = leaf_score(criterion, negative * negative_unit, positive * positive_unit)
+    """The score of a split whose left leaf holds these sums, of all that there are, and ``prior`` more of each class.
+
+    So a small leaf has to be purer than a large one to be worth as much; the error does not mind.
+    """
+    left: float = leaf_score(criterion, negative * negative_unit + prior, positive * positive_unit + prior)
     right: float = leaf_score(
-        criterion, (all_negative - negative) * negative_unit, (all_positive - positive) * positive_unit
+        criterion,
+        (all_negative - negative) * negative_unit + prior,
+        (all_positive - positive) * positive_unit + prior,
     )
     return left + right
 
@@ -101,6 +107,7 @@ def best_splits(
     orders: Array,
     allowed: Array,
     limits: Array,
+    prior: float,
     first: int,
     last: int,
     scores: Array,
@@ -156,7 +163,7 @@ def best_splits(
                 if not values_on_the_right:
                     continue
                 score = split_score(
-                    criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit
+                    criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
                 )
                 if score > scores[f] + tie:
                     if is_bound and not is_in_order(
@@ -175,7 +182,14 @@ def best_splits(
                 left_negative = negative + hist[MISSING, 0] if goes_left else negative
                 left_positive = positive + hist[MISSING, 1] if goes_left else positive
                 score = split_score(
-                    criterion, left_negative, left_positive, all_negative, all_positive, negative_unit, positive_unit
+                    criterion,
+                    left_negative,
+                    left_positive,
+                    all_negative,
+                    all_positive,
+                    negative_unit,
+                    positive_unit,
+                    prior,
                 )
                 if score > scores[f] + tie:
                     if is_bound and not is_in_order(
@@ -192,7 +206,9 @@ def best_splits(
                     scores[f], splits[f], missing_left[f] = score, s, goes_left
         if is_categorical and some_missing and n_values > 1:
             negative, positive = hist[MISSING, 0], hist[MISSING, 1]
-            score = split_score(criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
+            score = split_score(
+                criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
+            )
             if score > scores[f] + tie and (
                 not is_limited
                 or is_in_order(0, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
@@ -200,7 +216,7 @@ def best_splits(
                 scores[f], splits[f], missing_left[f] = score, 0, True
 
 
-@compiled
+@compiled_brief
 def choose_split(
     histograms: Array,
     bundle_of: Array,
@@ -241,7 +257,7 @@ def choose_split(
     return best
 
 
-@compiled
+@compiled_brief
 def choose_stump(
     histograms: Array,
     mass_of: Array,

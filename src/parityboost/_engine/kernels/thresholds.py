@@ -8,6 +8,9 @@ from .compiling import Array, compiled
 
 # The rates that thresholds are measured by here.
 SELECTION, FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1, 2
+# Points are compared with those in so many bands of one measure before they are sorted.
+N_BANDS = 1 << 10
+NARROWEST_BAND = 1e-9  # far more than what equal measures may differ by
 
 
 @compiled
@@ -197,3 +200,30 @@ def measure_thresholds(
         violation[t] = total
         judged[t] = drawn_total if is_drawn else total
         objective[t] = c * ber[t] + (1.0 - c) * (missed + alarms) / everyone + judged[t]
+
+
+@compiled
+def list_near_front(first: Array, second: Array, places: Array) -> int:
+    """All undominated points and not many others, in ``places``; and how many. Without sorting.
+
+    Left out is what a point beats that is as good in ``second`` and two bands of ``first`` lower, so lower whatever the
+    rounding; and what is not defined (NaN).
+    """
+    low, high = np.inf, -np.inf
+    for i in range(first.shape[0]):
+        low = first[i] if first[i] < low else low  # comparisons that NaN does not pass
+        high = first[i] if first[i] > high else high
+    best = np.full(N_BANDS + 2, np.inf)  # of the bands before the last one
+    per_band = (N_BANDS - 1) / (high - low) if high - low > N_BANDS * NARROWEST_BAND else 0.0
+    for i in range(first.shape[0]):
+        if second[i] < np.inf and not np.isnan(first[i]):
+            band = int((first[i] - low) * per_band) + 2
+            best[band] = min(best[band], second[i])
+    for band in range(1, N_BANDS + 2):
+        best[band] = min(best[band - 1], best[band])
+    n = 0
+    for i in range(first.shape[0]):
+        if not np.isnan(first[i]):
+            places[n] = i
+            n += second[i] < best[int((first[i] - low) * per_band)]
+    return n

@@ -25,6 +25,9 @@ from .base import Trained
 
 # No leaf is surer than half the log-odds of 1 + DOUBT to DOUBT.
 DOUBT = 0.1
+# A split is judged as if so much of all weight was in each of its leaves besides, of either class: with steps of any
+# size, small pure leaves would otherwise win too often. Chosen by benchmarks/pairs.py on other splits than it reports.
+PRIOR = 0.001
 ONES = np.ones(4)
 
 
@@ -131,7 +134,7 @@ class StumpSearch:
         """The stump with the purest leaves; ``units[class]`` is what an integer in the histograms weighs."""
         bundles, values = self.bundles, histograms.values
         self._no_limits[2] = splitting.TIE * total
-        self._find_splits(values, units, self._all_columns, self._no_limits)
+        self._find_splits(values, units, self._all_columns, self._no_limits, self._prior(total))
         leaf_of_code = np.empty(N_CODES, dtype=np.uint8)
         leaf_sums, leaf_mass = np.empty((2, 2), dtype=np.int64), np.empty((2, 2), dtype=np.int64)
         feature = splitting.choose_stump(
@@ -171,11 +174,17 @@ class StumpSearch:
             sums,
         )
 
-    def _find_splits(self, values: Integers, units: Floats, allowed: NDArray[np.bool_], limits: Floats) -> None:
+    def _prior(self, total: float) -> float:
+        """What is added to both classes of a leaf before it is judged."""
+        return 0.0 if self._rate is None else PRIOR * total
+
+    def _find_splits(
+        self, values: Integers, units: Floats, allowed: NDArray[np.bool_], limits: Floats, prior: float
+    ) -> None:
         """The best split of each column that is allowed, for histograms of some rows."""
         self._team.run(
             lambda first, last: splitting.best_splits(
-                values, units, *self._columns, allowed, limits, first, last, *self._found
+                values, units, *self._columns, allowed, limits, prior, first, last, *self._found
             ),
             len(self._scores),
             4 * N_CODES,

@@ -145,7 +145,7 @@ class TreeSearch(StumpSearch):
             return side
         allowed = self._all_columns if self._partners is None else self._partners(feature)
         values = self._part.values
-        self._find_splits(values, units, allowed, limits)
+        self._find_splits(values, units, allowed, limits, self._prior(total))
         side_of_code, leaf_sums = np.empty(N_CODES, dtype=np.uint8), np.empty((2, 2), dtype=np.int64)
         weight = n * float(units[0]) + p * float(units[1])
         bundles = self.bundles
@@ -167,8 +167,9 @@ class TreeSearch(StumpSearch):
 
     def _gain(self, score: float, n: int, p: int, units: Floats, total: float) -> float:
         """How much better than no split a score is, relative to all weight."""
-        unsplit: float = splitting.leaf_score(self._criterion, n * float(units[0]), p * float(units[1]))
-        return max(score - unsplit, 0.0) / total
+        prior = self._prior(total)
+        unsplit: float = splitting.leaf_score(self._criterion, n * float(units[0]) + prior, p * float(units[1]) + prior)
+        return max(score - unsplit - prior, 0.0) / total
 
     def _limits(self, stump: TrainedStump, units: Floats, total: float) -> list[Floats]:
         """Between which shares of positives the leaves of either side have to be; see ``is_in_order``."""
