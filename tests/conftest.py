@@ -51,11 +51,12 @@ def make_people(n_rows, seed=0):
 
 def best_option(found, notion, c, threshold="auto"):
     """The counts and the threshold that the paper's objective chooses among candidates."""
-    from parityboost._choice.rule import options_among
+    from parityboost._choice.rule import measure_candidates, options_among
     from parityboost._choice.settings import Settings
     from parityboost.notions import get_notion
 
-    options = options_among(found, Settings(get_notion(notion), c=c, threshold=threshold), 1.0)
+    settings = Settings(get_notion(notion), c=c, threshold=threshold)
+    options = options_among(measure_candidates(found, settings, 1.0), settings, 1.0)
     return options.counts[0], options.thresholds[0]
 
 

@@ -15,7 +15,7 @@ from parityboost._choice.thresholds import undominated
 from parityboost._engine.kernels import binning, histogram, lookup, rounds, splitting, thresholds
 from parityboost._engine.threads import Team
 from parityboost._fit import ranking, samples, weights
-from parityboost._fit.samples import CodedSample, Sample, merge_equal_rows, to_masses
+from parityboost._fit.samples import CodedSample, Leaves, Masses, Sample, merge_equal_rows, to_masses
 from parityboost._table import cuts
 from parityboost._table.binning import Binner
 from parityboost._table.bundles import Bundles
@@ -405,7 +405,7 @@ def test_thresholds_are_measured_as_one_by_one(kernel, rng, mass, name, keep):
     expected = rule.measure(counts, settings, 2.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(thresholds, "measure_thresholds", kernel("measure_thresholds"))
-        measures = rule.measure_candidates(found, settings, 2.0)
+        measures = rule.measure_candidates(found, settings, 2.0).measures
     for ours, theirs in zip(measures, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
@@ -424,12 +424,43 @@ def test_undominated_points_are_those_that_nothing_beats(kernel, rng, n_points, 
         if not expected or point[1] < expected[-1][1]:
             expected.append(point)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(thresholds, "list_near_front", kernel("list_near_front"))
+        patch.setattr(thresholds, "list_front", kernel("list_front"))
         assert undominated(first, second, third).tolist() == [point[3] for point in expected]
         assert first[undominated(first, second)].round(12).tolist() == [point[0] for point in expected]
     places = np.empty(n_points, dtype=np.intp)
     if n_points == 3000 and spread == 1.0:
         assert len(expected) <= kernel("list_near_front")(first, second, places) < 300
+
+
+@pytest.mark.parametrize("max_violation", [None, 0.1])
+def test_rounds_that_are_looked_at_together_are_those_of_one_at_a_time(kernel, rng, mass, max_violation):
+    cell, n_rounds = np.sort(rng.integers(0, 4, 300)).astype(np.uint8), 3
+    with Team(1) as team:
+        sample = Sample(cell, 2, Masses(mass, 0.25 if len(mass) else 1.0), np.arange(300), team)
+    settings = Settings(get_notion("disparate_mistreatment"), c=0.7, keep=0.5, max_violation=max_violation)
+    order = ranking.Ranking(sample, settings, 2.0)
+    margin, expected = np.zeros(300), []
+    for j in range(n_rounds):
+        n_leaves = (2, 4, 4)[j]
+        leaf = rng.integers(0, n_leaves, 300).astype(np.uint8)
+        steps = np.array([(1.0, 0.25), (1.0, -1.0, 1.0, -1.0), (0.5, 0.125, -1.0, 0.0)][j])
+        assert not order.is_full
+        order.note(Leaves(leaf, np.arange(n_leaves, dtype=np.uint8)), steps)
+        margin += steps[leaf]
+        alone = candidates(margin, cell, sample.sample_weight, sample.totals)
+        expected.append(rule.measure_candidates(alone, settings, 2.0))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("measure_rounds", "count_fronts"):
+            patch.setattr(thresholds, name, kernel(name))
+        found = order.look()
+    assert len(found) == n_rounds and order.look() == []
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.candidates.thresholds, theirs.candidates.thresholds)
+        np.testing.assert_array_equal(ours.candidates.counts(), theirs.candidates.counts())
+        for mine, other in zip(ours.measures, theirs.measures, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-13)
+        assert ours.front.tolist() == theirs.front.tolist() and ours.lowest == theirs.lowest
+        np.testing.assert_array_equal(ours.counts, theirs.counts)
 
 
 def test_buckets_of_margins_offer_the_thresholds_between_them(monkeypatch, rng):
@@ -440,7 +471,7 @@ def test_buckets_of_margins_offer_the_thresholds_between_them(monkeypatch, rng):
     exact = candidates(sample.margin, cell, np.empty(0), sample.totals)
     monkeypatch.setattr(ranking, "MAX_RANKED", 100)
     monkeypatch.setattr(ranking, "N_BUCKETS", 256)
-    found = ranking.Ranking(sample).candidates()
+    found = ranking.Ranking(sample, Settings(get_notion("none")), 1.0)._elsewhere()
     assert 100 < len(found.thresholds) < 260
     assert 0.0 in found.thresholds
     for threshold, counts in zip(found.thresholds, found.counts(), strict=True):

@@ -52,7 +52,7 @@ class Candidates:
         count_below(self.rows, self.cell, self.mass, n_below[order], sums)
         weights = np.empty(sums.shape)
         weights[order] = sums * self.unit
-        negatives: Floats = weights.reshape(-1, 2, len(self.totals)).transpose(0, 2, 1)
+        negatives = in_groups(weights)
         return negatives[0] if np.ndim(self.n_below[at]) == 0 else negatives
 
     def parts(self) -> list[slice]:
@@ -96,6 +96,12 @@ def between(
     thresholds, n_below = np.empty(len(below) + 2), np.empty(len(below) + 2, dtype=np.int64)
     n = list_thresholds(below, above, ends, thresholds, n_below)
     return Candidates(thresholds[:n], n_below[:n], rows, cell, mass, unit, totals)
+
+
+def in_groups(per_cell: Floats) -> Floats:
+    """``[…, group, class]`` from what there is per cell, class * n_groups + group."""
+    found: Floats = np.swapaxes(per_cell.reshape(*per_cell.shape[:-1], 2, per_cell.shape[-1] // 2), -1, -2)
+    return found
 
 
 def to_counts(negatives: Floats, totals: Floats) -> Floats:

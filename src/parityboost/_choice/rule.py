@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats
+from .._arrays import Floats, Integers, Positions
 from .._stats.rates import (
     balanced_error_rate,
     error_rate,
@@ -54,6 +54,16 @@ class Measures(NamedTuple):
             reached = self.violation <= settings.max_violation + SAME_OBJECTIVE
             cost = np.where(reached, self.ber, ABOVE_LIMIT + self.violation)
         return np.where(self.ber <= allowed + SAME_OBJECTIVE, cost, NOT_ALLOWED + self.ber)
+
+
+class Measured(NamedTuple):
+    """Candidates, and what each of them would give."""
+
+    candidates: Candidates
+    measures: Measures
+    lowest: int  # the one with the lowest balanced error
+    front: Positions  # those that no other beats in balanced error and in what they are judged by
+    counts: Floats  # of these, [option, group, y_true, y_pred]
 
 
 class Options(NamedTuple):
@@ -103,43 +113,66 @@ def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
     return total
 
 
-def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Measures:
+class Yardstick(NamedTuple):
+    """What a kernel measures thresholds by: rates of our own notions, for groups that stay the same."""
+
+    totals: Floats  # mass per cell
+    kinds: Integers  # of rates, by their place in COUNTED_RATES
+    belief: Floats  # [kind, group]: how far a rate is believed
+    c: float
+
+    @classmethod
+    def of(cls, totals: Floats, mass_unit: float, settings: Settings, unit: float) -> Yardstick | None:
+        """For groups with these ``totals[group, class]``; None if the notion has a violation or rates of its own."""
+        notion = settings.notion
+        rates = [gap.rate for gap in notion.gaps]
+        if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
+            return None
+        belief = np.ones((len(rates), len(totals)))
+        if settings.keep > 0:
+            for k, gap in enumerate(notion.gaps):
+                size = totals[:, list(gap.of)].sum(axis=1) * unit
+                belief[k] = size / (size + HALF_BELIEVED)
+        kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
+        return cls(totals.T.ravel() / mass_unit, kinds, belief, float(settings.c))
+
+
+def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Measured:
     """The measures at each threshold: in one pass over the rows for the rates of our own notions."""
-    notion = settings.notion
-    rates = [gap.rate for gap in notion.gaps]
-    if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
+    yardstick = Yardstick.of(found.totals, found.unit, settings, unit)
+    if yardstick is None:
         parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
-        return Measures(*map(np.concatenate, zip(*parts, strict=True)))
-    from .._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
+        measures = Measures(*map(np.concatenate, zip(*parts, strict=True)))
+    else:
+        from .._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
 
-    belief = np.ones((len(rates), len(found.totals)))
-    if settings.keep > 0:
-        for k, gap in enumerate(notion.gaps):
-            size = found.totals[:, list(gap.of)].sum(axis=1) * unit
-            belief[k] = size / (size + HALF_BELIEVED)
-    kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
-    totals = found.totals.T.ravel() / found.unit
-    measures = Measures(*np.empty((4, len(found.thresholds))))
-    measure_thresholds(found.rows, found.cell, found.mass, found.n_below, totals, kinds, belief, settings.c, *measures)
-    return measures
+        measures = Measures(*np.empty((4, len(found.thresholds))))
+        measure_thresholds(found.rows, found.cell, found.mass, found.n_below, *yardstick, *measures)
+    front = undominated(measures.ber, measures[judged_by(settings)], np.abs(found.thresholds))
+    return Measured(found, measures, first_minimum(measures.ber), front, found.counts(front))
 
 
-def options_among(found: Candidates, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
+def judged_by(settings: Settings) -> int:
+    """The place, among the measures, of what may not be worse for a lower balanced error."""
+    return Measures._fields.index("objective" if settings.max_violation is None else "violation")
+
+
+def options_among(measured: Measured, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
     """The options that may be the best, whatever the other rounds have to offer.
 
-    ``lowest_ber`` is that of the rounds before, which bounds the search for thresholds per group.
+    ``lowest_ber`` is that of the rounds before: what gives up too much of it is none.
     """
-    measures = measure_candidates(found, settings, unit)
-    plain = measures.at(first_minimum(measures.ber))
+    found, measures, lowest, at, counts = measured
+    plain = measures.at(lowest)
     allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))
     if settings.is_papers:
         at = np.array([best_of(found, measures.objective)])
+        counts = found.counts(at)
     else:
-        other = measures.objective if settings.max_violation is None else measures.violation
-        at = undominated(measures.ber, other, np.abs(found.thresholds))
         # What keeps too little now will not keep enough later; if nothing does, the lowest balanced error counts.
-        at = at[: max(np.count_nonzero(measures.ber[at] <= allowed + 2.0 * SAME_OBJECTIVE), 1)]
-    common = Options(found.thresholds[at], found.counts(at), plain)
+        n_kept = max(np.count_nonzero(measures.ber[at] <= allowed + 2.0 * SAME_OBJECTIVE), 1)
+        at, counts = at[:n_kept], counts[:n_kept]
+    common = Options(found.thresholds[at], counts, plain)
     if settings.threshold != "per_group":
         return common
 
@@ -181,7 +214,11 @@ class Rounds:
 
     def add_candidates(self, found: Candidates) -> None:
         """A round with thresholds to choose from."""
-        options = options_among(found, self._settings, self._unit, float(self._plain.ber))
+        self.add_measured(measure_candidates(found, self._settings, self._unit))
+
+    def add_measured(self, measured: Measured) -> None:
+        """The same if what they would give is known."""
+        options = options_among(measured, self._settings, self._unit, float(self._plain.ber))
         if options.plain.ber < self._plain.ber:
             self._plain = options.plain
         self._options.append(options)

@@ -13,7 +13,6 @@ Cost = Callable[[Floats], Floats]  # counts[…, group, y_true, y_pred] to what 
 
 # Objectives closer than this are equal, so that the first minimum wins whatever the rounding.
 SAME_OBJECTIVE = 1e-12
-DECIMALS = 12  # measures that agree so far are equal, whatever the rounding
 # Thresholds per group are looked for among so many candidates of all groups together, evenly spaced by their rates.
 # The cost of a round then does not grow with the number of rows, and closer steps would only fit noise.
 MAX_CANDIDATES = 1024
@@ -34,15 +33,10 @@ def undominated(first: Floats, second: Floats, third: Floats | None = None) -> P
     That is the one with the lowest ``third``, or else the first of them. A point whose measure is not defined (NaN) is
     none.
     """
-    from .._engine.kernels.thresholds import list_near_front  # numba is needed only now
+    from .._engine.kernels.thresholds import list_front  # numba is needed only now
 
     places = np.empty(len(first), dtype=np.intp)
-    near = places[: list_near_front(first, second, places)]
-    first, second = first[near].round(DECIMALS), second[near].round(DECIMALS)
-    order = np.lexsort((second, first) if third is None else (third[near], second, first))  # stable
-    lowest = np.minimum.accumulate(np.append(np.inf, second[order]))
-    kept: Positions = near[order[second[order] < lowest[:-1]]]
-    return kept
+    return places[: list_front(first, second, np.zeros(len(first)) if third is None else third, places)]
 
 
 def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[Floats, Floats]:

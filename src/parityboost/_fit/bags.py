@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ from .progress import BagsProgress
 from .samples import CodedSample, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
+MANY_ROWS = 1 << 17  # passes over so many take longer than handing the interpreter from one thread to the other
 LEAST_DEVIATION = 2.0**-10  # of the largest margin that there can be; usual is a tenth
 
 
@@ -160,6 +162,34 @@ class Bag(NamedTuple):
 LearnerOf = Callable[[CodedSample, CodedSample], Any]
 
 
+class Turns:
+    """Lets threads train one at a time, and look at thresholds at the same time, if that is ``needed``.
+
+    A pass over few rows is over before another thread has woken up that waited for the interpreter, some 50 µs, and
+    there are dozens of them in a round: threads that are all in the middle of training are slower than one.
+    """
+
+    def __init__(self, needed: bool) -> None:
+        self._lock = Lock() if needed else None
+
+    def __enter__(self) -> None:
+        if self._lock is not None:
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let others train meanwhile."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+
 def train_bags(
     folds: Sequence[Fold],
     part: Part,
@@ -176,12 +206,19 @@ def train_bags(
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
     settings = replace(settings, threshold="auto")
 
+    n_threads = min(n_jobs, len(folds))
+    turns = Turns(n_threads > 1 and device == "cpu" and len(part.cell) < MANY_ROWS)
+
     def train(fold: Fold) -> Bag:
-        with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
+        with turns, Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
-            boosted = boost(learner, settings, progress, unit)
-            ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+            boosted = boost(learner, settings, progress, unit, turns.aside)
+            theta = boosted.choice.theta
+            ensemble = learner.ensemble([r.model for r in boosted.rounds[:theta]], boosted.alphas[:theta])
             del coded, held, learner  # and with them whatever is on a device
+            return finish(fold, boosted, ensemble)
+
+    def finish(fold: Fold, boosted: Boosted, ensemble: Any) -> Bag:
         theta = boosted.choice.theta
         if progress is not None:
             progress.end(len(boosted.rounds), float(boosted.choice.measures.objective[theta - 1]), theta)
@@ -195,7 +232,7 @@ def train_bags(
         return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
 
     # The kernels release the GIL: threads share the codes and need no copies.
-    trained: list[Bag] = Parallel(n_jobs=min(n_jobs, len(folds)), prefer="threads")(delayed(train)(f) for f in folds)
+    trained: list[Bag] = Parallel(n_jobs=n_threads, prefer="threads")(delayed(train)(f) for f in folds)
     return trained
 
 

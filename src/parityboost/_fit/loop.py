@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -59,19 +60,21 @@ def boost(
     settings: Settings,
     on_round: Callable[[int, Round, float, int], None] | None = None,
     unit: float = 1.0,
+    aside: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Boosted:
     """Train up to T weak learners and choose θ.
 
     ``learner.selection`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told
     the number of the round, the round, its objective, and the best round so far. ``unit`` is the number of rows that a
-    weight of one stands for there.
+    weight of one stands for there. What thresholds would give is looked at ``aside``: training does not wait for it.
     """
     notion, train, selection = settings.notion, learner.train, learner.selection
     watched = selection if settings.costs_from == "validation" else train
     offers = Rounds(settings, unit)
-    threshold = 0.0
+    threshold, is_ranked = 0.0, False
     if isinstance(settings.threshold, str):
-        ranking = Ranking(selection)
+        ranking = Ranking(selection, settings, unit)
+        is_ranked = ranking.is_here and watched is train  # and needs no margins besides
     else:
         threshold = settings.threshold
     # With the usual settings the costs are taken from the very counts that the round's record holds.
@@ -82,6 +85,13 @@ def boost(
     watch_objective = on_round is not None or settings.n_iter_no_change is not None
     rounds: list[Round] = []
     stopped = "n_estimators"
+
+    def look_at_thresholds() -> None:
+        with aside():
+            measured = ranking.look()
+        for found in measured:
+            offers.add_measured(found)
+
     for j in range(1, settings.n_estimators + 1):
         h = learner.fit()
         alpha = 1.0 if is_real else learner_weight(1.0 - h.error, h.error, settings.learning_rate)
@@ -106,15 +116,16 @@ def boost(
                 break
             train.move_margins(h.leaves, (final - alpha) * h.votes, threshold)
             alpha, steps = final, final * h.votes
-        if selection is not train and given != alpha:
+        if selection is not train and given != alpha and not is_ranked:
             selection.move_margins(selection_leaves, (alpha - given) * h.votes if given else steps, threshold)
         # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
         growth = learner.reweight(h, 1.0 + u, alpha, settings.update)
         z = growth if is_real else math.exp(-alpha) * growth
 
         if isinstance(settings.threshold, str):
-            ranking.move(selection_leaves, steps)
-            offers.add_candidates(ranking.candidates())
+            ranking.note(selection_leaves, steps)
+            if watch_objective or ranking.is_full:
+                look_at_thresholds()
         else:
             offers.add_counts(selection.threshold_counts())
         train_counts = counts if counted_already else train.threshold_counts()
@@ -140,6 +151,8 @@ def boost(
             "fitted: check that the columns of X say something about y, or use a stronger estimator"
             + (' or learner_weight="error"' if settings.learner_weight == "cost" else "")
         )
+    if isinstance(settings.threshold, str):
+        look_at_thresholds()
     return Boosted(rounds, offers.choose(), stopped)
 
 

@@ -20,6 +20,7 @@ from .._engine.codes import MISSING, N_CODES
 from .grid import all_on_grid
 from .trees import Tree
 
+Cells = dict[tuple[int, int], tuple[NDArray[np.uint8], NDArray[np.uint8]]]  # rows and columns of a pair, per code
 CHUNK = 48  # bits of a number that tells codes apart
 
 
@@ -100,7 +101,7 @@ def cells_of(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return numbers
 
 
-def pair_cells(uses: Uses) -> dict[tuple[int, int], tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+def pair_cells(uses: Uses) -> Cells:
     """The rows and columns of each pair's table, per code."""
     asked = {
         pair: (
@@ -133,13 +134,13 @@ def representatives(cell_of: NDArray[np.uint8]) -> NDArray[np.intp]:
     return np.unique(cell_of, return_index=True)[1]
 
 
-def add_up(uses: Uses, alphas: Floats, n_features: int, weights: dict[tuple[int, int], Pair]) -> Effects:
+def add_up(uses: Uses, cells: Cells, alphas: Floats, n_features: int, weights: dict[tuple[int, int], Pair]) -> Effects:
     """What the trees' votes add up to. ``weights`` has the sample weights, in these cells or finer ones."""
     tables = np.zeros((n_features, N_CODES))
     for feature, j, left, k in uses.alone:
         tables[feature] += np.where(uses.lefts[j] == left, _votes_below(uses, alphas, j, left, k), 0.0)
     pairs = []
-    for (pair, sides), (row_of, column_of) in zip(uses.pairs.items(), pair_cells(uses).values(), strict=True):
+    for (pair, sides), (row_of, column_of) in zip(uses.pairs.items(), cells.values(), strict=True):
         rows, columns = representatives(row_of), representatives(column_of)
         scores = np.zeros((len(rows), len(columns)))
         for j, left, k, root_first in sides:
@@ -191,13 +192,18 @@ def _additive_part(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
     if not weight.any():
         of_rows, of_columns = np.ones(n_rows), np.ones(n_columns)
         weight = np.ones_like(weight)
-    used_rows, used_columns = np.flatnonzero(of_rows), np.flatnonzero(of_columns)
-    w, s = weight[np.ix_(used_rows, used_columns)], scores[np.ix_(used_rows, used_columns)]
+    used_rows, used_columns = of_rows.nonzero()[0], of_columns.nonzero()[0]
+    w, s = (table[used_rows[:, None], used_columns] for table in (weight, scores))
     w = w / w.sum()
-    matrix = np.block([[np.diag(w.sum(axis=1)), w], [w.T, np.diag(w.sum(axis=0))]])
-    solved = np.linalg.lstsq(matrix, np.concatenate([(w * s).sum(axis=1), (w * s).sum(axis=0)]), rcond=None)[0]
+    n, both = len(used_rows), sum(w.shape)
+    matrix, target = np.zeros((both, both)), np.empty(both)
+    matrix[:n, n:], matrix[n:, :n] = w, w.T
+    np.fill_diagonal(matrix[:n, :n], w.sum(axis=1))
+    np.fill_diagonal(matrix[n:, n:], w.sum(axis=0))
+    target[:n], target[n:] = (w * s).sum(axis=1), (w * s).sum(axis=0)
+    solved = np.linalg.lstsq(matrix, target, rcond=None)[0]
     rows, columns = np.zeros(n_rows), np.zeros(n_columns)
-    rows[used_rows], columns[used_columns] = solved[: len(used_rows)], solved[len(used_rows) :]
+    rows[used_rows], columns[used_columns] = solved[:n], solved[n:]
     for row in np.flatnonzero(of_rows == 0.0):
         rows[row] = np.average(scores[row] - columns, weights=of_columns)
     for column in np.flatnonzero(of_columns == 0.0):

@@ -14,7 +14,7 @@ from .._engine.columns import lookup_for
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.sources import read_sources
-from .pairs import Effects, Pair, Uses, add_up, find_uses, pair_cells, purify
+from .pairs import Cells, Effects, Pair, Uses, add_up, find_uses, pair_cells, purify
 from .placed import placed_margin
 from .trees import Tree
 
@@ -63,6 +63,7 @@ class TreeEnsemble:
         self.support: dict[tuple[int, int], Pair] = {}
         self._last: tuple[int, Effects, Tables] | None = None
         self._pure: tuple[int, Effects] | None = None
+        self._asked: tuple[int, Uses, Cells] | None = None
 
     def used_features(self) -> set[int]:
         """The features that some learner asks about."""
@@ -73,12 +74,16 @@ class TreeEnsemble:
         """The weak learners."""
         return self.trees
 
-    def _uses(self, theta: int) -> Uses:
-        return find_uses(self.trees[:theta], self.binner.categorical)
+    def _uses(self, theta: int) -> tuple[Uses, Cells]:
+        """What the first θ trees ask about; kept until their tables are made."""
+        if self._asked is None or self._asked[0] != theta:
+            uses = find_uses(self.trees[:theta], self.binner.categorical)
+            self._asked = (theta, uses, pair_cells(uses))
+        return self._asked[1:]
 
-    def cells(self) -> dict[tuple[int, int], tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+    def cells(self) -> Cells:
         """The rows and columns of each pair's table if all trees are used, per code."""
-        return pair_cells(self._uses(len(self.trees)))
+        return self._uses(len(self.trees))[1]
 
     def count_cells(self, count: CountPairs, unit: float) -> None:
         """Take the sample weights in each pair's cells from training rows."""
@@ -99,13 +104,13 @@ class TreeEnsemble:
     def _tables(self, theta: int) -> tuple[Effects, Tables]:
         """Kept for the next prediction with the same θ."""
         if self._last is None or self._last[0] != theta:
-            effects = add_up(self._uses(theta), self.alphas, len(self.binner.columns), self.support)
-            self._last = (theta, effects, Tables(effects))
+            effects = add_up(*self._uses(theta), self.alphas, len(self.binner.columns), self.support)
+            self._last, self._asked = (theta, effects, Tables(effects)), None
         return self._last[1:]
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept of it; pairs know their features, and some formats have no keys but text."""
-        return {**vars(self), "support": list(self.support.values()), "_last": None, "_pure": None}
+        return {**vars(self), "support": list(self.support.values()), "_last": None, "_pure": None, "_asked": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "support": {pair.features: pair for pair in state["support"]}})

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import Array, compiled
+from .compiling import Array, compiled, compiled_brief
 
 # The rates that thresholds are measured by here.
 SELECTION, FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1, 2
 # Points are compared with those in so many bands of one measure before they are sorted.
 N_BANDS = 1 << 10
 NARROWEST_BAND = 1e-9  # far more than what equal measures may differ by
+ROUNDED_TO = 1e12  # parts of one; measures that agree when so rounded are equal
+SAME = 1e-12  # values closer than this are equal
 
 
 @compiled
@@ -104,7 +106,7 @@ def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n
     return n
 
 
-@compiled
+@compiled_brief
 def count_below(rows: Array, cell: Array, mass: Array, n_below: Array, negatives: Array) -> None:
     """``negatives[t, cell]`` = mass among the first ``n_below[t]`` rows, which ascend; an empty ``mass``: one each."""
     weighted = mass.shape[0] > 0
@@ -227,3 +229,149 @@ def list_near_front(first: Array, second: Array, places: Array) -> int:
             places[n] = i
             n += second[i] < best[int((first[i] - low) * per_band)]
     return n
+
+
+@compiled
+def comes_before(first: Array, second: Array, third: Array, a: int, b: int) -> bool:
+    """Whether point a is before b by the first measure, the second (both rounded), the third, or else its place."""
+    for measure in (first, second):
+        of_a, of_b = np.rint(measure[a] * ROUNDED_TO), np.rint(measure[b] * ROUNDED_TO)
+        if of_a != of_b:
+            return bool(of_a < of_b)
+    if third[a] != third[b]:
+        return bool(third[a] < third[b])
+    return a < b
+
+
+@compiled
+def sift(first: Array, second: Array, third: Array, heap: Array, top: int, n: int) -> None:
+    """Let what is at the top sink to where no child comes after it."""
+    while 2 * top + 1 < n:
+        child = 2 * top + 1
+        if child + 1 < n and comes_before(first, second, third, heap[child], heap[child + 1]):
+            child += 1
+        if not comes_before(first, second, third, heap[top], heap[child]):
+            return
+        heap[top], heap[child] = heap[child], heap[top]
+        top = child
+
+
+@compiled_brief
+def list_front(first: Array, second: Array, third: Array, places: Array) -> int:
+    """The undominated points in ``places``, by the first measure; and how many. Of equals the one of the lowest third.
+
+    Measures that agree to twelve decimals are equal.
+    """
+    n = list_near_front(first, second, places)
+    for start in range(n // 2 - 1, -1, -1):  # heapsort
+        sift(first, second, third, places, start, n)
+    for stop in range(n - 1, 0, -1):
+        places[0], places[stop] = places[stop], places[0]
+        sift(first, second, third, places, 0, stop)
+    n_kept, lowest = 0, np.inf
+    for k in range(n):
+        rounded = np.rint(second[places[k]] * ROUNDED_TO)
+        if rounded < lowest:
+            places[n_kept], lowest = places[k], rounded
+            n_kept += 1
+    return n_kept
+
+
+@compiled
+def first_lowest(values: Array) -> int:
+    """Place of the first value that no other beats by more than rounding."""
+    lowest = np.inf
+    for k in range(values.shape[0]):
+        lowest = values[k] if values[k] < lowest else lowest
+    for k in range(values.shape[0]):
+        if values[k] <= lowest + SAME:
+            return k
+    return 0
+
+
+@compiled
+def measure_rounds(
+    n_rounds: int,
+    columns: Array,
+    leaf_of_code: Array,
+    steps: Array,
+    n_leaves: Array,
+    rows: Array,
+    margins: Array,
+    run_rows: Array,
+    run_margins: Array,
+    cell: Array,
+    mass: Array,
+    totals: Array,
+    kinds: Array,
+    belief: Array,
+    c: float,
+    judged_by: int,
+    ranked: Array,
+    thresholds: Array,
+    n_below: Array,
+    n_thresholds: Array,
+    measures: Array,
+    fronts: Array,
+    n_fronts: Array,
+    lowest: Array,
+) -> None:
+    """Some rounds after each other: rows in the order of their margins, all thresholds, and what each would give.
+
+    Round j puts the rows into ``n_leaves[j]`` leaves, two or four; its rows in order are ``ranked[j]``, its thresholds
+    the first ``n_thresholds[j]`` of ``thresholds[j]``, with ``measures[:, j]``. Those that no other beats in balanced
+    error and in the measure ``judged_by`` are the first ``n_fronts[j]`` of ``fronts[j]``; the one with the lowest
+    balanced error is ``lowest[j]``. See the functions above.
+    """
+    distance = np.empty(thresholds.shape[1])
+    for j in range(n_rounds):
+        if n_leaves[j] == 2:
+            merge_leaves(rows, margins, columns[j], leaf_of_code[j], steps[j], run_rows, run_margins)
+        else:
+            merge_four_leaves(rows, margins, columns[j], leaf_of_code[j], steps[j], run_rows, run_margins)
+        for k in range(rows.shape[0]):
+            ranked[j, k] = rows[k]
+        n = list_thresholds(margins, margins, False, thresholds[j], n_below[j])
+        n_thresholds[j] = n
+        measure_thresholds(
+            rows,
+            cell,
+            mass,
+            n_below[j, :n],
+            totals,
+            kinds,
+            belief,
+            c,
+            measures[0, j],
+            measures[1, j],
+            measures[2, j],
+            measures[3, j],
+        )
+        for k in range(n):
+            distance[k] = abs(thresholds[j, k])
+        n_fronts[j] = list_front(measures[0, j, :n], measures[judged_by, j, :n], distance[:n], fronts[j])
+        lowest[j] = first_lowest(measures[0, j, :n])
+
+
+@compiled
+def count_fronts(
+    ranked: Array, cell: Array, mass: Array, n_below: Array, fronts: Array, n_fronts: Array, negatives: Array
+) -> None:
+    """``negatives[t, cell]`` = mass at or below the thresholds in the fronts of rounds, one after another."""
+    weighted, n_cells = mass.shape[0] > 0, negatives.shape[1]
+    sums = np.zeros(n_cells, dtype=np.int64)
+    place_of = np.empty(ranked.shape[1] + 2, dtype=np.int64)  # of the threshold below which so many rows are
+    start = 0
+    for j in range(n_fronts.shape[0]):
+        place_of[:] = -1
+        for k in range(n_fronts[j]):
+            place_of[n_below[j, fronts[j, k]]] = start + k
+        sums[:] = 0
+        for i in range(ranked.shape[1] + 1):
+            if place_of[i] >= 0:
+                for c in range(n_cells):
+                    negatives[place_of[i], c] = sums[c]
+            if i < ranked.shape[1]:
+                row = ranked[j, i]
+                sums[cell[row]] += mass[row] if weighted else 1
+        start += n_fronts[j]

@@ -118,7 +118,8 @@ class TreeSearch(StumpSearch):
         sides = [self._unsplit(stump, side) for side in (RIGHT, LEFT)]
         if score >= 0.0 and any(min(side.leaf_sums[LEFT]) > 0 for side in sides):
             # A pure side needs no histograms, but its sibling may need them for the difference.
-            small = RIGHT if stump.leaf_mass[RIGHT].sum() <= stump.leaf_mass[LEFT].sum() else LEFT
+            right_mass, left_mass = map(sum, stump.leaf_mass.tolist())
+            small = RIGHT if right_mass <= left_mass else LEFT
             self._fill(stump.leaves, small, weights)
             limits = self._limits(stump, units, total)
             sides[small] = self._split(sides[small], root.feature, limits[small], units, total)
@@ -195,12 +196,11 @@ class TreeSearch(StumpSearch):
         votes, shares, wrong = zip(*leaves, strict=True)
         right, left = sides
         tree = Tree(root, left.split, right.split, votes[::-1], shares[::-1])
-        paths = Paths(
-            int(self.bundles.bundle_of[root.feature]),
-            stump.leaves.leaf_of_code,
-            (right.bundle, left.bundle),
-            np.stack([right.side_of_code, left.side_of_code + np.uint8(2)]),
-        )
+        leaf_of_code = np.empty((2, N_CODES), dtype=np.uint8)
+        leaf_of_code[RIGHT] = right.side_of_code
+        np.add(left.side_of_code, 2, out=leaf_of_code[LEFT])
+        bundle = int(self.bundles.bundle_of[root.feature])
+        paths = Paths(bundle, stump.leaves.leaf_of_code, (right.bundle, left.bundle), leaf_of_code)
         sample = self._train.sample
         found, mass = paths.leaves(sample, self._train.codes)
         leaf_mass = self._team.backend.then(mass, self._per_leaf)
