@@ -4,6 +4,8 @@ import copy
 import json
 import pickle
 import random
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold, StratifiedShuff
 from conftest import make_people
 from fuzz.model_files import damage_structure, written
 from parityboost import FitWarning, ModelFileError, ParityBoostClassifier, explain, load
+from parityboost._fit import bags, ranking
 from parityboost._fit.bags import standard_deviation
 from parityboost._model.calibration import Calibrator
 from parityboost._model.dial import WEIGHTS
@@ -83,12 +86,37 @@ def test_contributions_add_up_to_the_score(seed, dial, depth, threshold):
         assert abs(gaps.loc["total"].iloc[0]) == pytest.approx(abs(means[0] - means[1]), abs=1e-9)
 
 
-def test_any_number_of_threads_gives_the_same_bits():
+@pytest.mark.parametrize("many_rows", [0, 10**9], ids=["at once", "in turns"])
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch, many_rows):
+    monkeypatch.setattr(bags, "FEW_ROWS", 0)
+    monkeypatch.setattr(bags, "MANY_ROWS", many_rows)
     scores = []
     for n_jobs in (1, 2, 3):
         model, X, _, _ = fitted(n_jobs=n_jobs, dial=True)
         scores.append(model.decision_function(X))
     assert (scores[0] == scores[1]).all() and (scores[0] == scores[2]).all()
+
+
+@pytest.mark.parametrize("many_rows", [0, 10**9], ids=["at once", "in turns"])
+def test_an_interruption_ends_all_trainings(monkeypatch, many_rows):
+    monkeypatch.setattr(bags, "FEW_ROWS", 0)
+    monkeypatch.setattr(bags, "MANY_ROWS", many_rows)
+    looks, look = [], ranking.Ranking.look
+
+    def interrupt(self):
+        looks.append(self)
+        if len(looks) == 3:
+            raise KeyboardInterrupt
+        return look(self)
+
+    monkeypatch.setattr(ranking.Ranking, "look", interrupt)
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        fitted(n_jobs=3, n_estimators=100_000)
+    deadline = time.monotonic() + 60
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
 
 
 @settings(max_examples=10)

@@ -36,7 +36,9 @@ from .progress import BagsProgress
 from .samples import CodedSample, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
-MANY_ROWS = 1 << 17  # passes over so many take longer than handing the interpreter from one thread to the other
+# Of fewer rows than FEW_ROWS one training after the other is fastest. From MANY_ROWS on, passes over the rows take
+# longer than to hand the interpreter from one thread to another. In between threads take turns.
+FEW_ROWS, MANY_ROWS = 1 << 13, 1 << 15
 LEAST_DEVIATION = 2.0**-10  # of the largest margin that there can be; usual is a tenth
 
 
@@ -110,6 +112,8 @@ class CodeTable:
     bundles: Bundles
     codes: Codes  # [bundle, row]
 
+    is_remote = False  # whether the rows are in other processes
+
     @classmethod
     def of(cls, binner: Binner, columns: list[Codes], team: Team) -> CodeTable:
         """From the codes of each column, which are consumed."""
@@ -171,6 +175,11 @@ class Turns:
 
     def __init__(self, needed: bool) -> None:
         self._lock = Lock() if needed else None
+        self._ended = False
+
+    def end(self) -> None:
+        """Let nobody go on: nothing else ends a thread."""
+        self._ended = True
 
     def __enter__(self) -> None:
         if self._lock is not None:
@@ -188,6 +197,8 @@ class Turns:
             yield
         finally:
             self.__enter__()
+        if self._ended:
+            raise InterruptedError("another training was interrupted, or failed")
 
 
 def train_bags(
@@ -205,21 +216,22 @@ def train_bags(
     """Train each bag, side by side; the bags do not depend on how many at a time."""
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
     settings = replace(settings, threshold="auto")
-
-    n_threads = min(n_jobs, len(folds))
-    turns = Turns(n_threads > 1 and device == "cpu" and len(part.cell) < MANY_ROWS)
+    n_rows = len(part.cell)
+    is_here = device == "cpu" and not table.is_remote
+    n_threads = 1 if is_here and n_rows < FEW_ROWS else min(n_jobs, len(folds))
+    turns = Turns(n_threads > 1 and is_here and n_rows < MANY_ROWS)
 
     def train(fold: Fold) -> Bag:
-        with turns, Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
+        with turns:
+            return train_now(fold)
+
+    def train_now(fold: Fold) -> Bag:
+        with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
             boosted = boost(learner, settings, progress, unit, turns.aside)
             theta = boosted.choice.theta
             ensemble = learner.ensemble([r.model for r in boosted.rounds[:theta]], boosted.alphas[:theta])
             del coded, held, learner  # and with them whatever is on a device
-            return finish(fold, boosted, ensemble)
-
-    def finish(fold: Fold, boosted: Boosted, ensemble: Any) -> Bag:
-        theta = boosted.choice.theta
         if progress is not None:
             progress.end(len(boosted.rounds), float(boosted.choice.measures.objective[theta - 1]), theta)
         effects = ensemble.effects(theta)
@@ -232,7 +244,11 @@ def train_bags(
         return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
 
     # The kernels release the GIL: threads share the codes and need no copies.
-    trained: list[Bag] = Parallel(n_jobs=n_threads, prefer="threads")(delayed(train)(f) for f in folds)
+    try:
+        trained: list[Bag] = Parallel(n_jobs=n_threads, prefer="threads")(delayed(train)(f) for f in folds)
+    except BaseException:
+        turns.end()
+        raise
     return trained
 
 

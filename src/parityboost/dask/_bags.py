@@ -37,6 +37,8 @@ class RemoteCodeTable:
         What the codes mean, and how many rows each partition has.
     """
 
+    is_remote = True
+
     def __init__(self, crew: Crew, coded: CodedRows) -> None:
         self.bundles = coded.bundles
         self._crew, self._coded = crew, coded
