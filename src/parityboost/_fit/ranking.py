@@ -23,8 +23,9 @@ from .samples import Leaves, Sample
 MAX_RANKED = 1 << 20
 N_BUCKETS = 1 << 16
 # So many rows of so many rounds are looked at together: threads that train side by side get into each other's way
-# whenever they come back from a pass over the rows, so there is one long pass instead of many short ones.
-NOTED_ROWS, MAX_NOTED = 1 << 18, 32
+# whenever they come back from a pass over the rows, so there is one long pass instead of many short ones. With many
+# groups there are fewer rounds, so that their counts do not take much memory.
+NOTED_ROWS, NOTED_COUNTS, MAX_NOTED = 1 << 18, 1 << 22, 32
 
 
 class Found(NamedTuple):
@@ -82,7 +83,8 @@ class Ranking:
         self._n_noted = 0
         self._most = 1
         if self.is_here:
-            self._most = most = min(max(NOTED_ROWS // max(n_rows, 1), 1), MAX_NOTED)
+            n_counts = max(n_rows * n_cells, 1)
+            self._most = most = max(min(NOTED_ROWS // max(n_rows, 1), NOTED_COUNTS // n_counts, MAX_NOTED), 1)
             self._columns, self._leaf_of_code = (np.empty((most, n), dtype=np.uint8) for n in (n_rows, N_CODES))
             self._steps, self._n_leaves = np.empty((most, MAX_LEAVES)), np.empty(most, dtype=np.int64)
             self._rows, self._margins = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows)
