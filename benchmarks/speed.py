@@ -114,7 +114,7 @@ def histogram_passes(data: str) -> Any:
     with Team(1) as team:
         rows = np.argsort(y.to_numpy()[:n_train], kind="stable")
         binner = Binner.fit(sources, rows, None, 255, find_categorical(X, sources, "from_dtype"), team)
-        codes = binner.encode(sources, rows, team)
+        codes = np.array(binner.encode(sources, rows, team))
     weights, listed = np.ones(n_train, dtype=np.int64), np.arange(n_train, dtype=np.uint32)
     n_negative = int((y.to_numpy()[:n_train] == 0).sum())
     blocks = np.array([(0, 0, n_negative), (1, n_negative, n_train)])
