@@ -97,7 +97,8 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
     missing_group : str or None, default=None
         The group of rows whose sensitive value is missing.
     n_jobs : int or None, default=None
-        Number of threads; the model does not depend on it.
+        Number of threads at most, one for each training; a small table is trained faster by one. The model does not
+        depend on it.
     device : {"cpu", "cuda"}, default="cpu"
         Where to train and predict: on the processor, or on an NVIDIA graphics card. The model does not depend on it.
     verbose : int, default=0

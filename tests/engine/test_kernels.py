@@ -20,7 +20,7 @@ from parityboost._table import cuts
 from parityboost._table.binning import Binner
 from parityboost._table.bundles import Bundles
 from parityboost._table.sources import read_sources
-from parityboost.notions import get_notion
+from parityboost.notions import StatisticalParity, get_notion
 
 SEEDS = range(4)
 
@@ -178,7 +178,10 @@ def test_split_score(kernel, rng, criterion, prior):
     assert score == pytest.approx(naive)
     # The same split seen from the other side has the same score, to the last bit.
     assert score == kernel("split_score")(criterion, all_n - n, all_p - p, all_n, all_p, *units, prior)
-    assert kernel("split_score")(criterion, 0, 0, 0, 0, *units, prior) == 2 * prior
+    assert kernel("split_score")(criterion, 0, 0, 0, 0, *units, prior) == (-1 if prior else 0)
+    for empty in ((0, 0), (all_n, all_p)):  # a leaf without rows
+        unsplit = kernel("split_score")(criterion, *empty, all_n, all_p, *units, prior)
+        assert unsplit == -1 if prior else unsplit > 0
 
 
 @pytest.mark.parametrize("prior", [0.0, 2.0**39])
@@ -432,35 +435,59 @@ def test_undominated_points_are_those_that_nothing_beats(kernel, rng, n_points, 
         assert len(expected) <= kernel("list_near_front")(first, second, places) < 300
 
 
+class OwnNotion(StatisticalParity):
+    """A notion whose violation is its own."""
+
+    def violation(self, counts):
+        return 2.0 * super().violation(counts)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 2, 32])
+@pytest.mark.parametrize("notion", ["disparate_mistreatment", "own"])
 @pytest.mark.parametrize("max_violation", [None, 0.1])
-def test_rounds_that_are_looked_at_together_are_those_of_one_at_a_time(kernel, rng, mass, max_violation):
-    cell, n_rounds = np.sort(rng.integers(0, 4, 300)).astype(np.uint8), 3
+def test_rounds_that_are_looked_at_together_are_those_of_one_at_a_time(
+    kernel, rng, mass, max_violation, notion, at_a_time, monkeypatch
+):
+    cell, n_rounds, n_groups = np.sort(rng.integers(0, 6, 300)).astype(np.uint8), 5, 3
     with Team(1) as team:
-        sample = Sample(cell, 2, Masses(mass, 0.25 if len(mass) else 1.0), np.arange(300), team)
-    settings = Settings(get_notion("disparate_mistreatment"), c=0.7, keep=0.5, max_violation=max_violation)
+        sample = Sample(cell, n_groups, Masses(mass, 0.25 if len(mass) else 1.0), np.arange(300), team)
+    chosen = OwnNotion() if notion == "own" else get_notion(notion)
+    settings = Settings(chosen, c=0.7, keep=0.5, max_violation=max_violation)
+    monkeypatch.setattr(ranking, "MAX_NOTED", at_a_time)
+    for name in ("measure_rounds", "count_fronts"):
+        monkeypatch.setattr(thresholds, name, kernel(name))
     order = ranking.Ranking(sample, settings, 2.0)
-    margin, expected = np.zeros(300), []
+    margin, n_looks = np.zeros(300), 0
+    expected = []
     for j in range(n_rounds):
-        n_leaves = (2, 4, 4)[j]
+        n_leaves = (2, 4, 4, 2, 4)[j]
         leaf = rng.integers(0, n_leaves, 300).astype(np.uint8)
-        steps = np.array([(1.0, 0.25), (1.0, -1.0, 1.0, -1.0), (0.5, 0.125, -1.0, 0.0)][j])
+        steps = [(1.0, 0.25), (1.0, -1.0, 1.0, -1.0), (0.5, 0.125, -1.0, 0.0), (0.0, -0.25), (0.25, 0.5, 0.0, 2.0)][j]
         assert not order.is_full
-        order.note(Leaves(leaf, np.arange(n_leaves, dtype=np.uint8)), steps)
-        margin += steps[leaf]
-        alone = candidates(margin, cell, sample.sample_weight, sample.totals)
+        order.note(Leaves(leaf, np.arange(n_leaves, dtype=np.uint8)), np.array(steps))
+        margin += np.array(steps)[leaf]
+        alone = candidates(margin.copy(), cell, sample.sample_weight, sample.totals)
         expected.append(rule.measure_candidates(alone, settings, 2.0))
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("measure_rounds", "count_fronts"):
-            patch.setattr(thresholds, name, kernel(name))
+        if not order.is_full and j < n_rounds - 1:
+            continue
+        n_looks += 1
         found = order.look()
-    assert len(found) == n_rounds and order.look() == []
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ours.candidates.thresholds, theirs.candidates.thresholds)
-        np.testing.assert_array_equal(ours.candidates.counts(), theirs.candidates.counts())
-        for mine, other in zip(ours.measures, theirs.measures, strict=True):
-            np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-13)
-        assert ours.front.tolist() == theirs.front.tolist() and ours.lowest == theirs.lowest
-        np.testing.assert_array_equal(ours.counts, theirs.counts)
+        assert len(found) == len(expected)
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours.candidates.thresholds, theirs.candidates.thresholds)
+            np.testing.assert_array_equal(ours.candidates.counts(), theirs.candidates.counts())
+            for mine, other in zip(ours.measures, theirs.measures, strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-13)
+            assert ours.front.tolist() == theirs.front.tolist() and ours.lowest == theirs.lowest
+            np.testing.assert_array_equal(ours.counts, theirs.counts)
+        expected = []
+    assert n_looks == {1: 5, 2: 3, 32: 1}[at_a_time] and order.look() == []
+
+
+def test_undominated_points_may_be_given_in_any_kind_of_array():
+    first, second = np.array([0.1, 0.2, 0.3], dtype=np.float32), np.array([[3, 0], [1, 0], [2, 0]])[:, 0]
+    assert undominated(first, np.broadcast_to(second, (3,))).tolist() == [0, 1]
+    assert undominated(first, second > 1).tolist() == [0, 1]
 
 
 def test_buckets_of_margins_offer_the_thresholds_between_them(monkeypatch, rng):

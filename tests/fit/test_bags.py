@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import replace
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,10 +92,19 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, many_rows):
     monkeypatch.setattr(bags, "FEW_ROWS", 0)
     monkeypatch.setattr(bags, "MANY_ROWS", many_rows)
     scores = []
-    for n_jobs in (1, 2, 3):
+    for n_jobs, at_a_time in ((1, 32), (2, 5), (3, 1)):  # rounds whose thresholds are looked at together
+        monkeypatch.setattr(ranking, "MAX_NOTED", at_a_time)
         model, X, _, _ = fitted(n_jobs=n_jobs, dial=True)
         scores.append(model.decision_function(X))
     assert (scores[0] == scores[1]).all() and (scores[0] == scores[2]).all()
+
+
+def test_any_backend_of_joblib_may_be_asked_for(monkeypatch):
+    monkeypatch.setattr(bags, "FEW_ROWS", 0)
+    alone, X, _, _ = fitted(n_jobs=1)
+    with joblib.parallel_config("loky", n_jobs=2):
+        model, _, _, _ = fitted(n_jobs=None)
+    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
 
 
 @pytest.mark.parametrize("many_rows", [0, 10**9], ids=["at once", "in turns"])

@@ -188,6 +188,20 @@ def test_a_round_in_which_one_group_is_never_selected_is_not_fair(people):
     assert np.isfinite(history["train_violation"].iloc[model.theta_ - 1])
 
 
+@pytest.mark.parametrize("keep", [0.0, 0.5, 1.0])
+def test_rounds_in_which_no_threshold_has_a_measure_are_the_last_choice(people, keep):
+    X, y, group = people
+    hint = np.where(group == "a", y, 0)  # nobody of b is ever selected by this column
+    options = {"keep": keep, "threshold": "auto", "validation_fraction": None}
+    alone = AdaFairClassifier(PrecisionParity(), n_estimators=6, **options)
+    alone.fit(pd.DataFrame({"hint": hint}), y, sensitive_features=group)
+    assert alone.n_estimators_ == 6 and alone.history_["train_violation"].isna().all()
+    model = AdaFairClassifier(PrecisionParity(), n_estimators=20, **options)
+    history = model.fit(X.assign(hint=hint), y, sensitive_features=group).history_
+    assert history["train_violation"].isna().any()
+    assert np.isfinite(history["train_violation"].iloc[model.theta_ - 1])
+
+
 # --- Memory ---------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ MAX_COUNTS = 1 << 21
 class Candidates:
     """Thresholds worth trying, ascending, and the rows in the order of their margins.
 
-    The rows are those of a round: they change with the next one.
+    What it holds may be there only until the ranking is asked again.
     """
 
     thresholds: Floats

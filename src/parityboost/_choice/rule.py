@@ -169,9 +169,12 @@ def options_among(measured: Measured, settings: Settings, unit: float, lowest_be
         at = np.array([best_of(found, measures.objective)])
         counts = found.counts(at)
     else:
+        if len(at) == 0:  # a measure that is not defined at any threshold: the last choice, but a choice
+            at = np.array([lowest])
+            counts = found.counts(at)
         # What keeps too little now will not keep enough later; if nothing does, the lowest balanced error counts.
         n_kept = max(np.count_nonzero(measures.ber[at] <= allowed + 2.0 * SAME_OBJECTIVE), 1)
-        at, counts = at[:n_kept], counts[:n_kept]
+        at, counts = at[:n_kept], counts[:n_kept].copy()  # the others need not stay in memory
     common = Options(found.thresholds[at], counts, plain)
     if settings.threshold != "per_group":
         return common

@@ -35,8 +35,10 @@ def undominated(first: Floats, second: Floats, third: Floats | None = None) -> P
     """
     from .._engine.kernels.thresholds import list_front  # numba is needed only now
 
+    third = np.zeros(len(first)) if third is None else third
+    measures = (np.array(measure, dtype=np.float64) for measure in (first, second, third))  # a notion may give any kind
     places = np.empty(len(first), dtype=np.intp)
-    return places[: list_front(first, second, np.zeros(len(first)) if third is None else third, places)]
+    return places[: list_front(*measures, places)]
 
 
 def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[Floats, Floats]:

@@ -37,8 +37,9 @@ from .samples import CodedSample, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
 # Of fewer rows than FEW_ROWS one training after the other is fastest. From MANY_ROWS on, passes over the rows take
-# longer than to hand the interpreter from one thread to another. In between threads take turns.
-FEW_ROWS, MANY_ROWS = 1 << 13, 1 << 15
+# longer than to hand the interpreter from one thread to another. In between threads take turns. A column to split makes
+# about as much work as so many rows.
+FEW_ROWS, MANY_ROWS, ROWS_PER_COLUMN = 1 << 13, 1 << 15, 200
 LEAST_DEVIATION = 2.0**-10  # of the largest margin that there can be; usual is a tenth
 
 
@@ -216,10 +217,10 @@ def train_bags(
     """Train each bag, side by side; the bags do not depend on how many at a time."""
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
     settings = replace(settings, threshold="auto")
-    n_rows = len(part.cell)
+    work = len(part.cell) + ROWS_PER_COLUMN * len(table.bundles.bundle_of)
     is_here = device == "cpu" and not table.is_remote
-    n_threads = 1 if is_here and n_rows < FEW_ROWS else min(n_jobs, len(folds))
-    turns = Turns(n_threads > 1 and is_here and n_rows < MANY_ROWS)
+    n_threads = 1 if is_here and work < FEW_ROWS else min(n_jobs, len(folds))
+    turns = Turns(n_threads > 1 and is_here and work < MANY_ROWS)
 
     def train(fold: Fold) -> Bag:
         with turns:
@@ -245,7 +246,7 @@ def train_bags(
 
     # The kernels release the GIL: threads share the codes and need no copies.
     try:
-        trained: list[Bag] = Parallel(n_jobs=n_threads, prefer="threads")(delayed(train)(f) for f in folds)
+        trained: list[Bag] = Parallel(n_jobs=n_threads, require="sharedmem")(delayed(train)(f) for f in folds)
     except BaseException:
         turns.end()
         raise

@@ -66,7 +66,7 @@ class Ranking:
     Parameters
     ----------
     sample : Sample
-        The rows; others move their margins.
+        The rows. Their margins are read only where the ranking is not ``is_here``.
     settings : Settings
         What thresholds are measured for.
     unit : float
@@ -79,7 +79,7 @@ class Ranking:
         self._settings, self._unit = settings, unit
         self._cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
         self._is_exact = sample.n_given <= MAX_RANKED
-        self.is_here = self._is_exact and not self._backend.is_remote  # and needs no margins of the sample's
+        self.is_here = self._is_exact and not self._backend.is_remote
         self._n_noted = 0
         self._most = 1
         if self.is_here:

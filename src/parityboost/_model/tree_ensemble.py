@@ -76,10 +76,11 @@ class TreeEnsemble:
 
     def _uses(self, theta: int) -> tuple[Uses, Cells]:
         """What the first θ trees ask about; kept until their tables are made."""
-        if self._asked is None or self._asked[0] != theta:
+        asked = self._asked  # read once: other threads may predict as well
+        if asked is None or asked[0] != theta:
             uses = find_uses(self.trees[:theta], self.binner.categorical)
-            self._asked = (theta, uses, pair_cells(uses))
-        return self._asked[1:]
+            self._asked = asked = (theta, uses, pair_cells(uses))
+        return asked[1:]
 
     def cells(self) -> Cells:
         """The rows and columns of each pair's table if all trees are used, per code."""
@@ -97,16 +98,19 @@ class TreeEnsemble:
 
     def pure_effects(self, theta: int) -> Effects:
         """The same with all that a feature does on its own in its own table; not to be written to."""
-        if self._pure is None or self._pure[0] != theta:
-            self._pure = (theta, purify(self.effects(theta)))
-        return self._pure[1]
+        pure = self._pure
+        if pure is None or pure[0] != theta:
+            self._pure = pure = (theta, purify(self.effects(theta)))
+        return pure[1]
 
     def _tables(self, theta: int) -> tuple[Effects, Tables]:
         """Kept for the next prediction with the same θ."""
-        if self._last is None or self._last[0] != theta:
+        last = self._last
+        if last is None or last[0] != theta:
             effects = add_up(*self._uses(theta), self.alphas, len(self.binner.columns), self.support)
-            self._last, self._asked = (theta, effects, Tables(effects)), None
-        return self._last[1:]
+            self._last = last = (theta, effects, Tables(effects))
+            self._asked = None
+        return last[1:]
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept of it; pairs know their features, and some formats have no keys but text."""

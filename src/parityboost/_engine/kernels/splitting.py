@@ -44,8 +44,11 @@ def split_score(
 ) -> float:
     """The score of a split whose left leaf holds these sums, of all that there are, and ``prior`` more of each class.
 
-    So a small leaf has to be purer than a large one to be worth as much; the error does not mind.
+    So a small leaf has to be purer than a large one to be worth as much; the error does not mind. Without any rows a
+    leaf would then be better than with a few, so a split that leaves one is none: -1.
     """
+    if prior > 0.0 and (negative + positive == 0 or (all_negative == negative and all_positive == positive)):
+        return -1.0
     left: float = leaf_score(criterion, negative * negative_unit + prior, positive * positive_unit + prior)
     right: float = leaf_score(
         criterion,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import Array, compiled, compiled_brief
+from .compiling import Array, compiled
 
 # The rates that thresholds are measured by here.
 SELECTION, FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1, 2
@@ -106,7 +106,7 @@ def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n
     return n
 
 
-@compiled_brief
+@compiled
 def count_below(rows: Array, cell: Array, mass: Array, n_below: Array, negatives: Array) -> None:
     """``negatives[t, cell]`` = mass among the first ``n_below[t]`` rows, which ascend; an empty ``mass``: one each."""
     weighted = mass.shape[0] > 0
@@ -234,10 +234,11 @@ def list_near_front(first: Array, second: Array, places: Array) -> int:
 @compiled
 def comes_before(first: Array, second: Array, third: Array, a: int, b: int) -> bool:
     """Whether point a is before b by the first measure, the second (both rounded), the third, or else its place."""
-    for measure in (first, second):
-        of_a, of_b = np.rint(measure[a] * ROUNDED_TO), np.rint(measure[b] * ROUNDED_TO)
-        if of_a != of_b:
-            return bool(of_a < of_b)
+    of_a, of_b = np.rint(first[a] * ROUNDED_TO), np.rint(first[b] * ROUNDED_TO)
+    if of_a == of_b:
+        of_a, of_b = np.rint(second[a] * ROUNDED_TO), np.rint(second[b] * ROUNDED_TO)
+    if of_a != of_b:
+        return bool(of_a < of_b)
     if third[a] != third[b]:
         return bool(third[a] < third[b])
     return a < b
@@ -256,7 +257,7 @@ def sift(first: Array, second: Array, third: Array, heap: Array, top: int, n: in
         top = child
 
 
-@compiled_brief
+@compiled
 def list_front(first: Array, second: Array, third: Array, places: Array) -> int:
     """The undominated points in ``places``, by the first measure; and how many. Of equals the one of the lowest third.
 
