@@ -196,31 +196,23 @@ def test_best_splits_and_choice(kernel, rng, criterion, prior):
         used = slice(0 if has_missing[f] else 1, n_bins[f] + has_other[f] + 1)
         histograms[f, :, used] = rng.integers(0, 2**40, histograms[f, :, used].shape)
     scores, splits, left = np.empty(n_features), np.empty(n_features, dtype=int), np.empty(n_features, dtype=bool)
+    found = splitting.Found(scores, splits, left)
     even = histograms // 3
     halves = np.stack([even, histograms - even], axis=2)
-    alone = np.arange(n_features), np.tile(np.arange(256, dtype=np.uint8), (n_features, 1))  # a bundle per feature
-    units, mass_of = rng.random(2), np.arange(2 * n_features * 256).reshape(2, n_features, 256)
-    leaf_mass, leaf_sums = np.empty((2, 2), dtype=np.int64), np.empty((2, 2), dtype=np.int64)
-    kernel("best_splits")(
-        halves,
-        units,
-        *alone,
+    columns = splitting.Columns(
+        np.arange(n_features),  # a bundle per feature
+        np.tile(np.arange(256, dtype=np.uint8), (n_features, 1)),
         n_bins + has_other + 1,
         n_bins,
         categorical,
         has_missing,
         has_other,
-        criterion,
         np.zeros(n_features, dtype=np.int8),
-        np.ones(n_features, dtype=bool),
-        np.array([0.0, 1.0, 0.0]),
-        prior,
-        0,
-        n_features,
-        scores,
-        splits,
-        left,
     )
+    units, mass_of = rng.random(2), np.arange(2 * n_features * 256).reshape(2, n_features, 256)
+    leaf_mass, leaf_sums = np.empty((2, 2), dtype=np.int64), np.empty((2, 2), dtype=np.int64)
+    allowed, limits = np.ones(n_features, dtype=bool), np.array([0.0, 1.0, 0.0])
+    kernel("best_splits")(halves, units, columns, criterion, allowed, limits, prior, 0, n_features, found)
 
     def score(f, goes_left):
         n, p = histograms[f][:, goes_left].sum(axis=1)
@@ -239,9 +231,7 @@ def test_best_splits_and_choice(kernel, rng, criterion, prior):
         assert scores[f] == pytest.approx(max(candidates, default=-1.0))
     leaf_of_code = np.empty(256, dtype=np.uint8)
     total = float((histograms[0].sum(axis=1) * units).sum())
-    chosen = kernel("choose_stump")(
-        halves, mass_of, *alone, categorical, total, scores, splits, left, leaf_of_code, leaf_sums, leaf_mass
-    )
+    chosen = kernel("choose_stump")(halves, mass_of, columns, total, found, leaf_of_code, leaf_sums, leaf_mass)
     for leaf in (splitting.RIGHT, splitting.LEFT):
         np.testing.assert_array_equal(leaf_mass[leaf], mass_of[:, chosen][:, leaf_of_code == leaf].sum(axis=1))
         np.testing.assert_array_equal(leaf_sums[leaf], histograms[chosen][:, leaf_of_code == leaf].sum(axis=1))
@@ -342,16 +332,19 @@ def test_sum_wrong(kernel, rng, mass):
     assert sums.sum() == whole(values, mass)[wrong[cell, leaf_of_code[codes[0]]]].sum()
 
 
-@pytest.mark.parametrize(("name", "n_leaves"), [("merge_leaves", 2), ("merge_four_leaves", 4)])
-def test_merge_leaves(kernel, rng, name, n_leaves):
+@pytest.mark.parametrize("only", [None, 0, 1])
+@pytest.mark.parametrize("n_leaves", [2, 4])
+def test_merge_leaves(kernel, rng, n_leaves, only):
     codes, _, _, _ = random_rows(rng)
     leaf_of_code = (np.arange(256) % n_leaves).astype(np.uint8)
+    if only is not None:  # leaves without rows
+        leaf_of_code[:] = only
     margin, rows, margins = np.zeros(300), np.arange(300, dtype=np.int32), np.zeros(300)
-    runs = np.empty(301 * n_leaves, dtype=np.int32), np.empty(301 * n_leaves)
+    runs = np.empty(301 * 5 + 1, dtype=np.int32), np.empty(301 * 5 + 1)
     for j in range(6):
         steps = np.round(rng.normal(size=n_leaves), 1)
         margin += steps[leaf_of_code[codes[j]]]
-        kernel(name)(rows, margins, codes[j], leaf_of_code, steps, *runs)
+        kernel("merge_leaves")(rows, margins, codes[j], leaf_of_code, steps, n_leaves, *runs)
         np.testing.assert_array_equal(np.sort(rows), np.arange(300))
         np.testing.assert_array_equal(margins, np.sort(margin))
         np.testing.assert_array_equal(margins, margin[rows])

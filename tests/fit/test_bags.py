@@ -87,10 +87,8 @@ def test_contributions_add_up_to_the_score(seed, dial, depth, threshold):
         assert abs(gaps.loc["total"].iloc[0]) == pytest.approx(abs(means[0] - means[1]), abs=1e-9)
 
 
-@pytest.mark.parametrize("many_rows", [0, 10**9], ids=["at once", "in turns"])
-def test_any_number_of_threads_gives_the_same_bits(monkeypatch, many_rows):
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     monkeypatch.setattr(bags, "FEW_ROWS", 0)
-    monkeypatch.setattr(bags, "MANY_ROWS", many_rows)
     scores = []
     for n_jobs, at_a_time in ((1, 32), (2, 5), (3, 1)):  # rounds whose thresholds are looked at together
         monkeypatch.setattr(ranking, "MAX_NOTED", at_a_time)
@@ -107,10 +105,8 @@ def test_any_backend_of_joblib_may_be_asked_for(monkeypatch):
     np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
 
 
-@pytest.mark.parametrize("many_rows", [0, 10**9], ids=["at once", "in turns"])
-def test_an_interruption_ends_all_trainings(monkeypatch, many_rows):
+def test_an_interruption_ends_all_trainings(monkeypatch):
     monkeypatch.setattr(bags, "FEW_ROWS", 0)
-    monkeypatch.setattr(bags, "MANY_ROWS", many_rows)
     looks, look = [], ranking.Ranking.look
 
     def interrupt(self):

@@ -269,6 +269,19 @@ def test_a_damaged_cache_is_replaced_with_one_warning(tmp_path, monkeypatch):
     assert run_python(FIT).stdout.split()[:2] == ["10", "0"]  # and then it is sound again
 
 
+def test_what_is_compiled_belongs_to_all_kernels_as_they_are(tmp_path):
+    """A kernel has others in it, of other modules, which numba does not look at."""
+    from parityboost._engine.kernels import compiling, trees
+
+    module = tmp_path / "one.py"
+    module.write_text("1")
+    before = compiling.stamp(tmp_path)
+    module.write_text("12")
+    assert compiling.stamp(tmp_path) != before
+    assert {name for name, *_ in compiling.STAMP} > {"trees.py", "splitting.py", "rounds.py"}
+    assert compiling.STAMP in trees.grow._cache._cache_file._source_stamp
+
+
 @pytest.mark.slow
 def test_a_full_disk_does_not_stop_a_fit(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

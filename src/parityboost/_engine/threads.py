@@ -36,13 +36,14 @@ class Team:
 
         return Cuda()
 
+    def n_sharing(self, n_items: int, work_per_item: float) -> int:
+        """How many threads so much work is worth waking."""
+        return min(self.n_threads, n_items, int(n_items * work_per_item / WORTH_A_THREAD))
+
     def run(self, task: Callable[[int, int], None], n_items: int, work_per_item: float) -> None:
         """Call ``task(first, last)`` so that the ranges cover ``n_items``."""
-        if self._pool is None:
-            task(0, n_items)
-            return
-        n_threads = min(self.n_threads, n_items, int(n_items * work_per_item / WORTH_A_THREAD))
-        if n_threads < 2:
+        n_threads = self.n_sharing(n_items, work_per_item)
+        if self._pool is None or n_threads < 2:
             task(0, n_items)
             return
         bounds = [n_items * k // n_threads for k in range(n_threads + 1)]

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from .._engine.cpu import count_pairs
 from .._engine.threads import Team
 from .._model.averaged import average, differences, margins_of
 from .._model.grid import all_on_grid
-from .._model.pairs import Effects
+from .._model.pairs import Effects, alone
 from .._model.tree_ensemble import CountPairs, place_pairs
 from .._table.binning import Binner
 from .._table.bundles import Bundles
@@ -36,10 +35,9 @@ from .progress import BagsProgress
 from .samples import CodedSample, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
-# Of fewer rows than FEW_ROWS one training after the other is fastest. From MANY_ROWS on, passes over the rows take
-# longer than to hand the interpreter from one thread to another. In between threads take turns. A column to split makes
-# about as much work as so many rows.
-FEW_ROWS, MANY_ROWS, ROWS_PER_COLUMN = 1 << 13, 1 << 15, 200
+# Of fewer rows than this one training after the other is fastest. A column to split makes about as much work as so many
+# rows.
+FEW_ROWS, ROWS_PER_COLUMN = 1 << 13, 200
 LEAST_DEVIATION = 2.0**-10  # of the largest margin that there can be; usual is a tenth
 
 
@@ -153,6 +151,7 @@ class Bag(NamedTuple):
 
     boosted: Boosted
     effects: Effects  # of its first θ learners
+    alone: Floats  # [feature, code]: what each feature does on its own
     importances: Floats
     threshold: float
     deviation: float  # of its margins on the rows that it held out
@@ -167,37 +166,18 @@ class Bag(NamedTuple):
 LearnerOf = Callable[[CodedSample, CodedSample], Any]
 
 
-class Turns:
-    """Lets threads train one at a time, and look at thresholds at the same time, if that is ``needed``.
+class Interrupted:
+    """Ends all trainings when one has been interrupted, or has failed: nothing else ends a thread."""
 
-    A pass over few rows is over before another thread has woken up that waited for the interpreter, some 50 µs, and
-    there are dozens of them in a round: threads that are all in the middle of training are slower than one.
-    """
-
-    def __init__(self, needed: bool) -> None:
-        self._lock = Lock() if needed else None
+    def __init__(self) -> None:
         self._ended = False
 
     def end(self) -> None:
-        """Let nobody go on: nothing else ends a thread."""
+        """Let nobody go on."""
         self._ended = True
 
-    def __enter__(self) -> None:
-        if self._lock is not None:
-            self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        if self._lock is not None:
-            self._lock.release()
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Let others train meanwhile."""
-        self.__exit__()
-        try:
-            yield
-        finally:
-            self.__enter__()
+    def check(self) -> None:
+        """Raise if nobody is to go on."""
         if self._ended:
             raise InterruptedError("another training was interrupted, or failed")
 
@@ -220,16 +200,12 @@ def train_bags(
     work = len(part.cell) + ROWS_PER_COLUMN * len(table.bundles.bundle_of)
     is_here = device == "cpu" and not table.is_remote
     n_threads = 1 if is_here and work < FEW_ROWS else min(n_jobs, len(folds))
-    turns = Turns(n_threads > 1 and is_here and work < MANY_ROWS)
+    interrupted = Interrupted()
 
     def train(fold: Fold) -> Bag:
-        with turns:
-            return train_now(fold)
-
-    def train_now(fold: Fold) -> Bag:
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
-            boosted = boost(learner, settings, progress, unit, turns.aside)
+            boosted = boost(learner, settings, progress, unit, interrupted.check)
             theta = boosted.choice.theta
             ensemble = learner.ensemble([r.model for r in boosted.rounds[:theta]], boosted.alphas[:theta])
             del coded, held, learner  # and with them whatever is on a device
@@ -242,13 +218,15 @@ def train_bags(
         # Of hardly any: a training that says the same of nearly all rows must not outvote the others.
         deviation = max(deviation, boosted.largest_margin(theta) * LEAST_DEVIATION)
         scaled = margins / deviation
-        return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
+        return Bag(
+            boosted, effects, alone(effects), ensemble.importances(theta), threshold, deviation, fold.held, scaled
+        )
 
     # The kernels release the GIL: threads share the codes and need no copies.
     try:
         trained: list[Bag] = Parallel(n_jobs=n_threads, require="sharedmem")(delayed(train)(f) for f in folds)
     except BaseException:
-        turns.end()
+        interrupted.end()
         raise
     return trained
 
@@ -290,7 +268,7 @@ def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     # On the scale of the averaged tables' sums, so that one threshold serves both.
     margins = all_on_grid(sums[rows] / times[rows] + offset)
     importances = np.mean([bag.importances for bag in bags], axis=0)
-    return Combined(effects, differences(parts, factors), importances, offset, rows, margins)
+    return Combined(effects, differences([bag.alone for bag in bags], factors), importances, offset, rows, margins)
 
 
 def same_cells(ends: Sequence[Combined], part: Part, table: Any) -> list[Combined]:

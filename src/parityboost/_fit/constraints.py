@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 from .._table.binning import Binner
 from .._table.sources import listed
 
-Partners = Callable[[int], NDArray[np.bool_]]
 
-
-def read_partners(interaction_cst: Any, names: list[str]) -> Partners | None:
-    """Which columns a tree may ask about below a split of a given column, as booleans; None for all.
+def read_partners(interaction_cst: Any, names: list[str]) -> NDArray[np.bool_]:
+    """Sets of columns as ``[set, column]``: a tree asks only about columns of one set, or about one column.
 
     Columns that no set names are a set of their own, as in scikit-learn.
     """
-    if interaction_cst is None or (isinstance(interaction_cst, str) and interaction_cst == "pairwise"):
-        return None
     n_columns = len(names)
+    if interaction_cst is None or (isinstance(interaction_cst, str) and interaction_cst == "pairwise"):
+        return np.ones((1, n_columns), dtype=np.bool_)
     if isinstance(interaction_cst, str):  # "no_interactions"
-        return lambda feature: np.arange(n_columns) == feature
+        return np.zeros((0, n_columns), dtype=np.bool_)
     sets = []
     for members in interaction_cst:
         if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__"):
@@ -33,13 +31,9 @@ def read_partners(interaction_cst: Any, names: list[str]) -> Partners | None:
         sets.append({_position(member, names, "interaction_cst") for member in members})
     sets.append(set(range(n_columns)) - set().union(*sets))
 
-    def partners(feature: int) -> NDArray[np.bool_]:
-        allowed = np.zeros(n_columns, dtype=np.bool_)
-        for members in sets:
-            if feature in members:
-                allowed[list(members)] = True
-        return allowed
-
+    partners = np.zeros((len(sets), n_columns), dtype=np.bool_)
+    for k, members in enumerate(sets):
+        partners[k, list(members)] = True
     return partners
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,13 +59,13 @@ def boost(
     settings: Settings,
     on_round: Callable[[int, Round, float, int], None] | None = None,
     unit: float = 1.0,
-    aside: Callable[[], AbstractContextManager[None]] = nullcontext,
+    check: Callable[[], None] | None = None,
 ) -> Boosted:
     """Train up to T weak learners and choose θ.
 
     ``learner.selection`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told
     the number of the round, the round, its objective, and the best round so far. ``unit`` is the number of rows that a
-    weight of one stands for there. What thresholds would give is looked at ``aside``: training does not wait for it.
+    weight of one stands for there. ``check`` is called now and then; what it raises ends the training.
     """
     notion, train, selection = settings.notion, learner.train, learner.selection
     watched = selection if settings.costs_from == "validation" else train
@@ -87,10 +86,23 @@ def boost(
     stopped = "n_estimators"
 
     def look_at_thresholds() -> None:
-        with aside():
-            measured = ranking.look()
-        for found in measured:
+        if check is not None:
+            check()
+        for found in ranking.look():
             offers.add_measured(found)
+
+    # Where nobody watches and all is known beforehand, rounds need not be asked for one by one.
+    if is_ranked and is_real and counted_already and not watch_objective:
+        several = learner.several(settings, ranking.most)
+        if several is not None:
+            why: str | None = None
+            while why is None and len(rounds) < settings.n_estimators:
+                found, why = several.next(min(several.most, settings.n_estimators - len(rounds)))
+                for leaves, record in found:
+                    ranking.note(leaves, record.steps)
+                    rounds.append(record)
+                look_at_thresholds()
+            return _ended(rounds, offers, why or stopped, settings)
 
     for j in range(1, settings.n_estimators + 1):
         h = learner.fit()
@@ -145,14 +157,18 @@ def boost(
         ):
             stopped = "no_change"
             break
+    if isinstance(settings.threshold, str):
+        look_at_thresholds()
+    return _ended(rounds, offers, stopped, settings)
+
+
+def _ended(rounds: list[Round], offers: Rounds, stopped: str, settings: Settings) -> Boosted:
     if not rounds:
         raise ValueError(
             "the first weak learner is no better than chance under the starting weights, so the ensemble cannot be "
             "fitted: check that the columns of X say something about y, or use a stronger estimator"
             + (' or learner_weight="error"' if settings.learner_weight == "cost" else "")
         )
-    if isinstance(settings.threshold, str):
-        look_at_thresholds()
     return Boosted(rounds, offers.choose(), stopped)
 
 

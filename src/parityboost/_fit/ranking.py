@@ -81,14 +81,14 @@ class Ranking:
         self._is_exact = sample.n_given <= MAX_RANKED
         self.is_here = self._is_exact and not self._backend.is_remote
         self._n_noted = 0
-        self._most = 1
+        self.most = 1  # rounds that are noted before they are looked at
         if self.is_here:
             n_counts = max(n_rows * n_cells, 1)
-            self._most = most = max(min(NOTED_ROWS // max(n_rows, 1), NOTED_COUNTS // n_counts, MAX_NOTED), 1)
+            self.most = most = max(min(NOTED_ROWS // max(n_rows, 1), NOTED_COUNTS // n_counts, MAX_NOTED), 1)
             self._columns, self._leaf_of_code = (np.empty((most, n), dtype=np.uint8) for n in (n_rows, N_CODES))
             self._steps, self._n_leaves = np.empty((most, MAX_LEAVES)), np.empty(most, dtype=np.int64)
             self._rows, self._margins = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows)
-            room = MAX_LEAVES * (n_rows + 1)
+            room = (MAX_LEAVES + 1) * (n_rows + 1) + 1  # see ``merge_leaves``
             self._runs = np.empty(room, dtype=np.int32), np.empty(room)
             # A notion with rates of its own is measured elsewhere, and nothing but the balanced error here.
             notions = (settings.notion, NoNotion())
@@ -102,7 +102,7 @@ class Ranking:
     @property
     def is_full(self) -> bool:
         """Whether no further round can be noted."""
-        return self._n_noted == self._most
+        return self._n_noted == self.most
 
     def note(self, leaves: Leaves, steps: Floats) -> None:
         """A round that adds a step per leaf to the margins."""

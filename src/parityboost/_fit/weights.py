@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Floats, Integers
-from .._engine.kernels import rounds
+from .._engine.kernels import boosting, rounds
 from .._engine.threads import Team
 from .samples import MAX_MASS, Leaves
 
@@ -212,6 +212,27 @@ class RowWeights:
             self._scale /= LARGE
             self._add_up()
         return growth
+
+    def lend(self) -> boosting.Weights:
+        """What ``boost_rounds`` changes, until it is taken back."""
+        is_renewed = np.array([y in self._changes.renewed for y in (0, 1)])
+        return boosting.Weights(
+            self.values,
+            self._block_sums,
+            self._scale,
+            self._powers,
+            self._class_sums,
+            np.array(self._class_mass, dtype=np.int64),
+            np.array(self._targets, dtype=np.int64),
+            is_renewed,
+            self._cell_mass,
+        )
+
+    def take_back(self, lent: boosting.Weights) -> None:
+        """Go on where ``boost_rounds`` has ended."""
+        self._changes.renewed = {y for y in (0, 1) if lent.is_renewed[y]}
+        self._changes.told = False  # if there is nothing to tell, it does no harm
+        self._add_up()
 
     def make_room(self, y: int, weight: float) -> None:
         """See to it that rows of class y that weigh so much in all can be added to its sums."""

@@ -16,7 +16,7 @@ from .._arrays import Codes, Floats
 from .._engine.codes import N_CODES
 from .._table.binning import Binner
 from .grid import all_on_grid
-from .pairs import Effects, Pair, purify
+from .pairs import Effects, Pair, in_order, purify
 from .tree_ensemble import CountPairs, PairCells, Tables, predict_margins
 
 Bundled = tuple[Codes, NDArray[Any], NDArray[Any]]  # joint codes, the row of each feature in them, its code
@@ -113,39 +113,24 @@ def average(
 
 def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     """Number the codes so that those have the same number which have it in each of the tables."""
-    _, first, inverse = np.unique(np.stack(cells), axis=1, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.uint8)
-    rank[np.argsort(first)] = np.arange(len(first))  # in the order of their first codes: missing stays 0
+    common = np.zeros(len(cells[0]), dtype=np.int64)
+    for cell in cells:
+        common = in_order(common * N_CODES + cell)  # in the order of their first codes: missing stays 0
     numbers = np.zeros(N_CODES, dtype=np.uint8)  # a code that never occurs is like missing
-    numbers[: cells[0].size] = rank[inverse.ravel()]
+    numbers[: len(common)] = common
     return numbers
 
 
 def margins_of(effects: Effects, bundled: Bundled, rows: NDArray[Any]) -> Floats:
     """The margins of some rows that are there as joint codes."""
-    from .._engine.kernels.lookup import add_steps
-
     codes, place_of, code_of = bundled
-    margin = np.zeros(len(rows))
-    taken: dict[int, Codes] = {}
-
-    def column(f: int) -> Codes:
-        place = int(place_of[f])
-        if place not in taken:
-            taken[place] = codes[place][rows]
-        return taken[place]
-
-    for f in np.flatnonzero(effects.tables.any(axis=1)).tolist():
-        add_steps(column(f), effects.tables[f][code_of[f]], margin)
-    for pair in effects.pairs:
-        first, second = pair.features
-        at = pair.row_of[code_of[first]][column(first)], pair.column_of[code_of[second]][column(second)]
-        margin += pair.scores[at]
+    tables, margin = Tables(effects).joint(place_of, code_of), np.zeros(len(rows))
+    tables.add(codes[np.array(tables.used, dtype=np.intp)[:, None], rows], margin)
     return margin
 
 
-def differences(parts: Sequence[Effects], factors: Sequence[float]) -> Floats:
+def differences(alone: Sequence[Floats], factors: Sequence[float]) -> Floats:
     """The standard deviation over ensembles of what each feature does on its own, per code."""
-    alone = np.array([factor * len(parts) * purify(part).tables for part, factor in zip(parts, factors, strict=True)])
-    spread: Floats = alone.std(axis=0, ddof=1) if len(parts) > 1 else np.zeros((alone.shape[1], N_CODES))
+    scaled = np.array([factor * len(alone) * tables for tables, factor in zip(alone, factors, strict=True)])
+    spread: Floats = scaled.std(axis=0, ddof=1) if len(alone) > 1 else np.zeros((scaled.shape[1], N_CODES))
     return spread

@@ -21,7 +21,6 @@ from .grid import all_on_grid
 from .trees import Tree
 
 Cells = dict[tuple[int, int], tuple[NDArray[np.uint8], NDArray[np.uint8]]]  # rows and columns of a pair, per code
-CHUNK = 48  # bits of a number that tells codes apart
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class Effects(NamedTuple):
 class Uses(NamedTuple):
     """The trees' sides by the pair of features that they ask about."""
 
+    cuts: list[tuple[int, bool]]  # where a split is, and whether the column holds categories
     lefts: NDArray[np.bool_]  # [split, code]: whether the code goes left
     votes: Floats  # [tree, leaf], from left to right
     alone: list[tuple[int, int, bool, int]]  # feature, tree, left side, split below or -1 for none
@@ -80,53 +80,55 @@ def find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> Uses:
                 alone.append((root, j, left, k))
             else:
                 pairs.setdefault((min(root, other), max(root, other)), []).append((j, left, k, root < other))
-    feature, at, missing_left = (np.array(part) for part in list(zip(*splits, strict=True))[:3])
-    codes, at = np.arange(N_CODES, dtype=np.int16), at.astype(np.int16)
-    lefts = np.where(categorical[feature][:, None], codes == at[:, None], codes <= at[:, None])
+    features, at, missing_left, _ = zip(*splits, strict=True)
+    is_categorical = categorical[list(features)]
+    codes, cuts = np.arange(N_CODES, dtype=np.int16), np.array(at, dtype=np.int16)[:, None]
+    lefts = np.where(is_categorical[:, None], codes == cuts, codes <= cuts)
     lefts[:, MISSING] = missing_left
-    return Uses(lefts, np.array([tree.votes for tree in trees], dtype=np.float64), alone, dict(sorted(pairs.items())))
+    every_vote = np.array([tree.votes for tree in trees], dtype=np.float64)
+    all_cuts = list(zip(at, is_categorical.tolist(), strict=True))
+    return Uses(all_cuts, lefts, every_vote, alone, dict(sorted(pairs.items())))
 
 
-def cells_of(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Number the codes so that those which no split tells apart have the same number; missing has 0, and is alone."""
-    cell = (np.arange(lefts.shape[1]) != MISSING).astype(np.int64)
-    first = cell
-    for start in range(0, len(lefts), CHUNK):
-        part = lefts[start : start + CHUNK]
-        bits = (np.int64(1) << np.arange(len(part))) @ part
-        _, first, cell = np.unique((cell << CHUNK) | bits, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.uint8)
+def cells_of(cuts: list[tuple[int, bool]]) -> NDArray[np.uint8]:
+    """Number the codes so that those which no split of a column tells apart have the same number, in their order.
+
+    Missing has 0, and is alone.
+    """
+    at = np.array(sorted({cut for cut, _ in cuts if MISSING < cut < N_CODES}), dtype=np.int64)
+    cells = np.zeros(N_CODES, dtype=np.uint8)
+    if cuts[0][1]:  # each of these categories is alone, all others are together
+        is_alone = np.zeros(N_CODES, dtype=np.bool_)
+        is_alone[at] = True
+        others = np.flatnonzero(~is_alone)[1:]
+        starts = is_alone
+        starts[others[:1]] = True
+        cells[1:] = np.cumsum(starts)[1:]
+        cells[others] = cells[others[:1]]
+    else:
+        cells[1:] = 1 + np.searchsorted(at, np.arange(1, N_CODES))
+    return cells
+
+
+def in_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Equal keys have the same number, from 0 on, in the order in which they first occur."""
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    numbers: NDArray[np.uint8] = rank[cell]
+    numbers: NDArray[np.int64] = rank[inverse]
     return numbers
 
 
 def pair_cells(uses: Uses) -> Cells:
     """The rows and columns of each pair's table, per code."""
-    asked = {
+    cuts = uses.cuts
+    return {
         pair: (
-            [j if root_first else k for j, _, k, root_first in sides],
-            [k if root_first else j for j, _, k, root_first in sides],
+            cells_of([cuts[j if root_first else k] for j, _, k, root_first in sides]),
+            cells_of([cuts[k if root_first else j] for j, _, k, root_first in sides]),
         )
         for pair, sides in uses.pairs.items()
     }
-    # Of many features most pairs are in use once: all of these at once.
-    once = [split[0] for splits in asked.values() for split in splits if len(split) == 1]
-    simple = iter(cells_of_one(uses.lefts[once]))
-    cells = {}
-    for pair, (first, second) in asked.items():
-        if len(first) == 1:
-            cells[pair] = next(simple), next(simple)
-        else:
-            cells[pair] = cells_of(uses.lefts[first]), cells_of(uses.lefts[second])
-    return cells
-
-
-def cells_of_one(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """:func:`cells_of` for each of several splits alone."""
-    cells: NDArray[np.uint8] = 1 + (lefts != lefts[:, [1]]).astype(np.uint8)
-    cells[:, MISSING] = 0
-    return cells
 
 
 def representatives(cell_of: NDArray[np.uint8]) -> NDArray[np.intp]:
@@ -135,33 +137,44 @@ def representatives(cell_of: NDArray[np.uint8]) -> NDArray[np.intp]:
 
 
 def add_up(uses: Uses, cells: Cells, alphas: Floats, n_features: int, weights: dict[tuple[int, int], Pair]) -> Effects:
-    """What the trees' votes add up to. ``weights`` has the sample weights, in these cells or finer ones."""
+    """What the trees' votes add up to. ``weights`` has the sample weights, in these cells or finer ones.
+
+    Sums are of multiples of a grid, so exact, and a product of matrices may add them up.
+    """
     tables = np.zeros((n_features, N_CODES))
-    for feature, j, left, k in uses.alone:
-        tables[feature] += np.where(uses.lefts[j] == left, _votes_below(uses, alphas, j, left, k), 0.0)
+    if uses.alone:
+        features, trees, lefts, below = (np.array(part) for part in zip(*sorted(uses.alone), strict=True))
+        is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
+        used, first = np.unique(features, return_index=True)
+        tables[used] = np.add.reduceat(np.where(is_here, votes, 0.0), first, axis=0)
     pairs = []
     for (pair, sides), (row_of, column_of) in zip(uses.pairs.items(), cells.values(), strict=True):
         rows, columns = representatives(row_of), representatives(column_of)
-        scores = np.zeros((len(rows), len(columns)))
-        for j, left, k, root_first in sides:
-            is_here, votes = uses.lefts[j] == left, _votes_below(uses, alphas, j, left, k)
-            if root_first:
-                scores[is_here[rows]] += votes[columns]
-            else:
-                scores[:, is_here[columns]] += votes[rows][:, None]
-        weight = np.zeros_like(scores)
+        trees, lefts, below, root_first = (np.array(part) for part in zip(*sides, strict=True))
+        is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
+        by_row = np.where(root_first[:, None], is_here[:, rows], votes[:, rows])
+        by_column = np.where(root_first[:, None], votes[:, columns], is_here[:, columns])
         fine = weights[pair]
-        at = row_of[representatives(fine.row_of)][:, None], column_of[representatives(fine.column_of)][None, :]
-        np.add.at(weight, at, fine.weight)
-        pairs.append(Pair(pair, row_of, column_of, scores, weight))
+        weight = fine.weight
+        if fine.row_of is not row_of or fine.column_of is not column_of:
+            weight = np.zeros((len(rows), len(columns)))
+            at = row_of[representatives(fine.row_of)][:, None], column_of[representatives(fine.column_of)][None, :]
+            np.add.at(weight, at, fine.weight)
+        pairs.append(Pair(pair, row_of, column_of, by_row.T @ by_column, weight))
     return Effects(tables, pairs)
 
 
-def _votes_below(uses: Uses, alphas: Floats, j: int, left: bool, k: int) -> Floats:
-    """α times the votes of one side of tree j, per code of the column that it asks about."""
-    first, second = uses.votes[j, :2] if left else uses.votes[j, 2:]
-    votes: Floats = alphas[j] * (np.where(uses.lefts[k], first, second) if k >= 0 else np.full(N_CODES, first))
-    return votes
+def _votes_below(
+    uses: Uses, alphas: Floats, trees: NDArray[np.intp], lefts: NDArray[np.bool_], below: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Of one side of each tree: which codes of the first split are there, and α times the votes per code asked below.
+
+    Where nothing is asked below, -1, all codes have the same vote.
+    """
+    is_here = uses.lefts[trees] == lefts[:, None]
+    votes = alphas[trees, None] * np.where(lefts[:, None], uses.votes[trees, :2], uses.votes[trees, 2:])
+    is_first = uses.lefts[below] | (below < 0)[:, None]
+    return is_here, np.where(is_first, votes[:, :1], votes[:, 1:])
 
 
 def purify(effects: Effects) -> Effects:
@@ -170,15 +183,25 @@ def purify(effects: Effects) -> Effects:
     The weighted mean of each row and of each column of a pair's table is then 0 (but for rounding to the grid), and the
     tables of the single features have the rest.
     """
-    tables, pairs = effects.tables.copy(), []
-    for pair in effects.pairs:
-        rows, columns = _additive_part(pair.scores, pair.weight)
-        scores = pair.scores - rows[:, None] - columns[None, :]
-        first, second = pair.features
-        tables[first] += rows[pair.row_of]
-        tables[second] += columns[pair.column_of]
-        pairs.append(replace(pair, scores=scores))
-    return Effects(tables, pairs)
+    additive = [_additive_part(pair.scores, pair.weight) for pair in effects.pairs]
+    pairs = [
+        replace(pair, scores=pair.scores - rows[:, None] - columns[None, :])
+        for pair, (rows, columns) in zip(effects.pairs, additive, strict=True)
+    ]
+    return Effects(_with_parts(effects, additive), pairs)
+
+
+def alone(effects: Effects) -> Floats:
+    """What each feature does on its own, ``[feature, code]``: the first half of :func:`purify`."""
+    return _with_parts(effects, [_additive_part(pair.scores, pair.weight) for pair in effects.pairs])
+
+
+def _with_parts(effects: Effects, additive: list[tuple[Floats, Floats]]) -> Floats:
+    tables = effects.tables.copy()
+    for pair, parts in zip(effects.pairs, additive, strict=True):
+        for feature, cell_of, part in zip(pair.features, (pair.row_of, pair.column_of), parts, strict=True):
+            tables[feature] += part[cell_of]
+    return tables
 
 
 def _additive_part(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -187,25 +210,26 @@ def _additive_part(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
     What is left has weighted means of 0. A row without any weight takes the mean that it would have if the columns were
     there as often as in all rows together, and the same for columns.
     """
-    n_rows, n_columns = scores.shape
-    of_rows, of_columns = weight.sum(axis=1), weight.sum(axis=0)
     if not weight.any():
-        of_rows, of_columns = np.ones(n_rows), np.ones(n_columns)
         weight = np.ones_like(weight)
+    of_rows, of_columns = weight.sum(axis=1), weight.sum(axis=0)
     used_rows, used_columns = of_rows.nonzero()[0], of_columns.nonzero()[0]
-    w, s = (table[used_rows[:, None], used_columns] for table in (weight, scores))
-    w = w / w.sum()
-    n, both = len(used_rows), sum(w.shape)
+    n, both, total = len(used_rows), len(used_rows) + len(used_columns), of_rows.sum()
+    w, s = weight, scores
+    if both < len(of_rows) + len(of_columns):
+        w, s = (table[used_rows[:, None], used_columns] for table in (weight, scores))
+    products = w * s
     matrix, target = np.zeros((both, both)), np.empty(both)
     matrix[:n, n:], matrix[n:, :n] = w, w.T
-    np.fill_diagonal(matrix[:n, :n], w.sum(axis=1))
-    np.fill_diagonal(matrix[n:, n:], w.sum(axis=0))
-    target[:n], target[n:] = (w * s).sum(axis=1), (w * s).sum(axis=0)
-    solved = np.linalg.lstsq(matrix, target, rcond=None)[0]
-    rows, columns = np.zeros(n_rows), np.zeros(n_columns)
+    matrix.flat[:: both + 1] = np.concatenate((of_rows[used_rows], of_columns[used_columns]))
+    target[:n], target[n:] = products.sum(axis=1), products.sum(axis=0)
+    solved = np.linalg.lstsq(matrix / total, target / total, rcond=None)[0]
+    rows, columns = np.zeros(len(of_rows)), np.zeros(len(of_columns))
     rows[used_rows], columns[used_columns] = solved[:n], solved[n:]
-    for row in np.flatnonzero(of_rows == 0.0):
-        rows[row] = np.average(scores[row] - columns, weights=of_columns)
-    for column in np.flatnonzero(of_columns == 0.0):
-        columns[column] = np.average(scores[:, column] - rows, weights=of_rows)
+    if n < len(rows):
+        empty = of_rows == 0.0
+        rows[empty] = (scores[empty] - columns) @ of_columns / total
+    if both - n < len(columns):
+        empty = of_columns == 0.0
+        columns[empty] = (scores[:, empty].T - rows) @ of_rows / total
     return all_on_grid(rows), all_on_grid(columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,6 +179,19 @@ class Tables:
         sizes = np.array([pair.scores.size for pair in pairs], dtype=np.int64)
         self._starts = np.cumsum(sizes) - sizes
         self._steps = np.concatenate([np.empty(0), *(pair.scores.ravel() for pair in pairs)])
+
+    def joint(self, place_of: NDArray[Any], code_of: NDArray[Any]) -> Tables:
+        """The same for joint codes: column f is in place ``place_of[f]``, its code is ``code_of[f]`` of that."""
+        other = copy(self)
+        features = np.array(self.used, dtype=np.intp)
+        places, place = np.unique(place_of[features], return_inverse=True)
+        other.used = places.tolist()
+        other._tables = [(int(place[k]), table[code_of[features[k]]]) for k, table in self._tables]
+        first, second = features[self._columns].T
+        every = np.arange(len(self._columns))[:, None]
+        other._row_of, other._column_of = self._row_of[every, code_of[first]], self._column_of[every, code_of[second]]
+        other._columns = place[self._columns]
+        return other
 
     def add(self, codes: Any, margin: Any) -> None:
         """Add the scores of rows to their margins; ``codes[k]`` is of the k-th feature in use."""

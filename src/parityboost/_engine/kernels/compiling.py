@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 from warnings import warn
 
@@ -22,16 +23,31 @@ with suppress(ImportError):
 Array = NDArray[Any]
 
 
+def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
+    """What changes with any of the modules in a folder."""
+    try:
+        known = [(path.name, path.stat()) for path in sorted(folder.glob("*.py"))]
+    except OSError:
+        return ()
+    return tuple((name, status.st_mtime, status.st_size) for name, status in known)
+
+
+STAMP = stamp(Path(__file__).parent)
+
+
 class ForgivingCache:
     """numba's cache of a compiled kernel. If it is damaged, or the disk full, the kernel is compiled in memory.
 
-    A damaged cache is emptied, so that the next process finds a sound one.
+    A damaged cache is emptied, so that the next process finds a sound one. A kernel has those of other modules in it
+    that it calls, and numba looks at its own module only: here all of them have to be what they were.
     """
 
     warned = False
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
+        with suppress(AttributeError):
+            cache._cache_file._source_stamp = cache._cache_file._source_stamp, STAMP
 
     def load_overload(self, *args: Any) -> Any:
         try:

@@ -6,6 +6,9 @@ then turned into floats, so that equal leaves weigh the same to the last bit.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
 from ..codes import MISSING
@@ -16,6 +19,29 @@ GINI, ERROR = 0, 1
 TIE = 1e-12
 # The leaves of a stump.
 RIGHT, LEFT = 0, 1
+# No leaf is surer than half the log-odds of 1 + DOUBT to DOUBT.
+DOUBT = 0.1
+
+
+class Columns(NamedTuple):
+    """What a search for splits has to know about the columns, by feature."""
+
+    bundle_of: Array
+    code_of: Array  # [feature, joint code]
+    n_joint: Array  # by bundle
+    n_bins: Array
+    categorical: Array
+    has_missing: Array
+    has_other: Array
+    orders: Array  # 1 or -1 where the score may only rise or fall with the feature, else 0
+
+
+class Found(NamedTuple):
+    """The best split of each feature, by feature; a score of -1 where there is none."""
+
+    scores: Array
+    splits: Array
+    missing_left: Array
 
 
 @compiled_brief
@@ -99,27 +125,16 @@ def is_in_order(
 def best_splits(
     histograms: Array,
     units: Array,
-    bundle_of: Array,
-    code_of: Array,
-    n_joint: Array,
-    n_bins: Array,
-    categorical: Array,
-    has_missing: Array,
-    has_other: Array,
+    columns: Columns,
     criterion: int,
-    orders: Array,
     allowed: Array,
     limits: Array,
     prior: float,
     first: int,
     last: int,
-    scores: Array,
-    splits: Array,
-    missing_left: Array,
+    found: Found,
 ) -> None:
-    """Best split of the features first ≤ f < last; ``scores[f]`` is -1 where a feature has none.
-
-    ``histograms[bundle, y, :, joint code]`` are of bundles, ``code_of[f, joint code]`` tells a feature's code.
+    """Best split of the features first ≤ f < last; ``histograms[bundle, y, :, joint code]`` are of bundles.
 
     A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes
     left, all others right, also those that share the bin *other* after the last. Missing values (bin 0) try both sides,
@@ -132,6 +147,8 @@ def best_splits(
     Only features that are ``allowed[f]`` are split, and only as ``orders[f]`` and ``limits`` allow (``is_in_order``).
     """
     hist = np.empty((256, 2), dtype=np.int64)
+    bundle_of, code_of, n_joint, n_bins, categorical, has_missing, has_other, orders = columns
+    scores, splits, missing_left = found
     negative_unit, positive_unit = units[0], units[1]
     is_limited = limits[0] > 0.0 or limits[1] < 1.0
     for f in range(first, last):
@@ -221,35 +238,27 @@ def best_splits(
 
 @compiled_brief
 def choose_split(
-    histograms: Array,
-    bundle_of: Array,
-    code_of: Array,
-    categorical: Array,
-    total: float,
-    scores: Array,
-    splits: Array,
-    missing_left: Array,
-    leaf_of_code: Array,
-    leaf_sums: Array,
+    histograms: Array, columns: Columns, total: float, found: Found, leaf_of_code: Array, leaf_sums: Array
 ) -> int:
     """The feature with the best split, and the two leaves that the split makes.
 
     ``leaf_of_code[joint code]`` is the leaf, ``leaf_sums[leaf, y]`` are the sums of its rows' integers. If nothing can
     be split, everything is on the left.
     """
+    scores, splits, missing_left = found
     best = 0
     for f in range(1, scores.shape[0]):
         if scores[f] > scores[best] + TIE * total:
             best = f
     leaf_sums[:] = 0
-    bundle = bundle_of[best]
+    bundle = columns.bundle_of[best]
     for joint in range(leaf_of_code.shape[0]):
-        code = code_of[best, joint]
+        code = columns.code_of[best, joint]
         if scores[best] < 0.0:
             goes_left = True
         elif code == MISSING:
             goes_left = missing_left[best]
-        elif categorical[best]:
+        elif columns.categorical[best]:
             goes_left = code == splits[best]
         else:
             goes_left = code <= splits[best]
@@ -264,32 +273,37 @@ def choose_split(
 def choose_stump(
     histograms: Array,
     mass_of: Array,
-    bundle_of: Array,
-    code_of: Array,
-    categorical: Array,
+    columns: Columns,
     total: float,
-    scores: Array,
-    splits: Array,
-    missing_left: Array,
+    found: Found,
     leaf_of_code: Array,
     leaf_sums: Array,
     leaf_mass: Array,
 ) -> int:
     """:func:`choose_split`, and ``leaf_mass[leaf, y]``, the sample weight (from ``mass_of[y, bundle, joint code]``)."""
-    best: int = choose_split(
-        histograms,
-        bundle_of,
-        code_of,
-        categorical,
-        total,
-        scores,
-        splits,
-        missing_left,
-        leaf_of_code,
-        leaf_sums,
-    )
+    best: int = choose_split(histograms, columns, total, found, leaf_of_code, leaf_sums)
     leaf_mass[:] = 0
     for joint in range(leaf_of_code.shape[0]):
         for y in range(2):
-            leaf_mass[leaf_of_code[joint], y] += mass_of[y, bundle_of[best], joint]
+            leaf_mass[leaf_of_code[joint], y] += mass_of[y, columns.bundle_of[best], joint]
     return best
+
+
+@compiled_brief
+def vote_of(negative: float, positive: float, total: float, rate: float, grid: float) -> tuple[float, float, float]:
+    """Vote of a leaf, the share of its weight that agrees with it, and the weight that does not.
+
+    It votes -1 or 1, and -1 if both weigh the same; or, if there is a ``rate``, with that much of
+    ½ ln(positive / negative), a multiple of the ``grid``, and 0 without weight. That grows with the share of positives
+    and with nothing else, so that votes are in order where shares have to be.
+    """
+    is_positive = positive - negative > TIE * total
+    right, wrong = (positive, negative) if is_positive else (negative, positive)
+    weight = negative + positive
+    share = right / weight if weight > 0.0 else 1.0
+    if rate == 0.0:
+        return 1.0 if is_positive else -1.0, share, wrong
+    if weight <= 0.0:
+        return 0.0, share, wrong
+    log_odds = math.log((positive / weight + DOUBT) / (negative / weight + DOUBT))
+    return np.rint(rate * (0.5 * log_odds) / grid) * grid + 0.0, share, wrong  # never -0.0

@@ -17,54 +17,57 @@ SAME = 1e-12  # values closer than this are equal
 
 @compiled
 def merge_leaves(
-    rows: Array, margins: Array, column: Array, leaf_of_code: Array, steps: Array, run_rows: Array, run_margins: Array
+    rows: Array,
+    margins: Array,
+    column: Array,
+    leaf_of_code: Array,
+    steps: Array,
+    n_leaves: int,
+    run_rows: Array,
+    run_margins: Array,
 ) -> None:
-    """Rows in the order of their margins, after ``steps[leaf]`` of two leaves was added to them.
+    """Rows in the order of their margins, after ``steps[leaf]`` of two or four leaves was added to them.
 
-    All rows of a leaf move by the same step and stay in order, so there are two sorted runs to merge: linear, and
-    without a branch that depends on the data. The runs need two places more than twice the number of rows.
+    All rows of a leaf move by the same step and stay in order, so there are sorted runs to merge. Each run has a place
+    more than there are rows; those of four leaves are merged two by two first, into n + 2 places behind them.
     """
     n = rows.shape[0]
-    i, j = 0, n + 1
+    ends = np.empty(n_leaves, dtype=np.uint32)  # an index without a sign need not be looked at for one
+    for leaf in range(n_leaves):
+        ends[leaf] = leaf * (n + 1)
     for k in range(n):
-        leaf = int(leaf_of_code[column[rows[k]]])
-        moved = margins[k] + steps[leaf]
-        run_rows[i], run_margins[i] = rows[k], moved
-        run_rows[j], run_margins[j] = rows[k], moved
-        i += 1 - leaf
-        j += leaf
-    run_margins[i], run_margins[j] = np.inf, np.inf
-    i, j = 0, n + 1
-    for k in range(n):
-        second = 1 if run_margins[j] < run_margins[i] else 0
-        p = j if second else i
-        rows[k], margins[k] = run_rows[p], run_margins[p]
-        i += 1 - second
-        j += second
+        leaf = leaf_of_code[column[np.uint32(rows[k])]]
+        end = ends[leaf]
+        run_rows[end], run_margins[end] = rows[k], margins[k] + steps[leaf]
+        ends[leaf] = end + np.uint32(1)
+    for leaf in range(n_leaves):
+        run_margins[ends[leaf]] = np.inf
+    if n_leaves == 2:
+        merge_runs(run_rows, run_margins, 0, n + 1, rows, margins)
+        return
+    first, last = 4 * (n + 1), 5 * (n + 1)
+    middle = first + int(ends[0]) + int(ends[1]) - n  # where the second half starts, behind the end of the first
+    run_margins[middle - 1], run_margins[last] = np.inf, np.inf
+    for half in range(2):
+        start, stop = (first, middle - 1) if half == 0 else (middle, last)
+        left = 2 * half * (n + 1)
+        merge_runs(run_rows, run_margins, left, left + n + 1, run_rows[start:stop], run_margins[start:stop])
+    merge_runs(run_rows, run_margins, first, middle, rows, margins)
 
 
 @compiled
-def merge_four_leaves(
-    rows: Array, margins: Array, column: Array, leaf_of_code: Array, steps: Array, run_rows: Array, run_margins: Array
-) -> None:
-    """:func:`merge_leaves` of four leaves. The runs need a place more than the number of rows each."""
-    n = rows.shape[0]
-    at = np.empty(4, dtype=np.int64)
-    for leaf in range(4):
-        at[leaf] = leaf * (n + 1)
-    for k in range(n):
-        leaf = int(leaf_of_code[column[rows[k]]])
-        run_rows[at[leaf]], run_margins[at[leaf]] = rows[k], margins[k] + steps[leaf]
-        at[leaf] += 1
-    for leaf in range(4):
-        run_margins[at[leaf]] = np.inf
-        at[leaf] = leaf * (n + 1)
-    for k in range(n):
-        first = 1 if run_margins[at[1]] < run_margins[at[0]] else 0
-        second = 3 if run_margins[at[3]] < run_margins[at[2]] else 2
-        leaf = second if run_margins[at[second]] < run_margins[at[first]] else first
-        rows[k], margins[k] = run_rows[at[leaf]], run_margins[at[leaf]]
-        at[leaf] += 1
+def merge_runs(run_rows: Array, run_margins: Array, first: int, second: int, rows: Array, margins: Array) -> None:
+    """Two sorted runs, each with infinity behind it, as one: linear, and without a branch that depends on the data.
+
+    Of equals those of the first run are first.
+    """
+    i, j = np.uint32(first), np.uint32(second)
+    for k in range(rows.shape[0]):
+        is_second = run_margins[j] < run_margins[i]
+        p = j if is_second else i
+        rows[k], margins[k] = run_rows[p], run_margins[p]
+        i += np.uint32(not is_second)
+        j += np.uint32(is_second)
 
 
 @compiled
@@ -326,10 +329,7 @@ def measure_rounds(
     """
     distance = np.empty(thresholds.shape[1])
     for j in range(n_rounds):
-        if n_leaves[j] == 2:
-            merge_leaves(rows, margins, columns[j], leaf_of_code[j], steps[j], run_rows, run_margins)
-        else:
-            merge_four_leaves(rows, margins, columns[j], leaf_of_code[j], steps[j], run_rows, run_margins)
+        merge_leaves(rows, margins, columns[j], leaf_of_code[j], steps[j], n_leaves[j], run_rows, run_margins)
         for k in range(rows.shape[0]):
             ranked[j, k] = rows[k]
         n = list_thresholds(margins, margins, False, thresholds[j], n_below[j])

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from ..._arrays import Floats
+from ..._choice.settings import Settings
 from ..samples import Leaves, Sample
 
 
@@ -30,6 +31,9 @@ class Learner(Protocol):
 
     def fit(self) -> Any:
         """The weak learner for the current weights, a :class:`Trained`; asked again, the same."""
+
+    def several(self, settings: Settings, most: int) -> Any:
+        """Who boosts up to so many rounds at once, with votes of any size; None if nobody does."""
 
     def selection_leaves(self, trained: Any) -> Leaves:
         """The leaves of the rows that θ is chosen on."""

@@ -6,25 +6,27 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import Codes, Floats, Integers
+from ..._choice.settings import Settings
 from ..._engine.codes import N_CODES
 from ..._engine.kernels import splitting
 from ..._engine.threads import Team
 from ..._model.ensemble import StumpEnsemble
-from ..._model.grid import on_grid
+from ..._model.grid import ALPHA_GRID
 from ..._model.trees import Stump
 from ..._table.bundles import Bundles
 from ..samples import CodedSample, Leaves
 from ..weights import Changes, RowWeights
 from .base import Trained
 
-# No leaf is surer than half the log-odds of 1 + DOUBT to DOUBT.
-DOUBT = 0.1
+if TYPE_CHECKING:
+    from .several import Several
+
 # A split is judged as if so much of all weight was in each of its leaves besides, of either class: with steps of any
 # size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
 # with it, on other halves than those of benchmarks/pairs.py.
@@ -45,7 +47,6 @@ class TrainedStump(TrainedLeaves):
     """A stump and its leaves, the right one first."""
 
     model: Stump
-    leaf_sums: list[list[int]]  # sum of the integers per [leaf][class]
 
 
 class Histograms:
@@ -64,10 +65,14 @@ class Histograms:
         """Add what the rows gained, once."""
         if changes.told:
             return
-        for y in changes.renewed:
-            self.values[:, y] = 0
+        self.renew(changes)
         self.add(changes.lists, blocks)
         changes.tell()
+
+    def renew(self, changes: Changes) -> None:
+        """Forget the classes whose rows are all listed, with all that they weigh."""
+        for y in changes.renewed:
+            self.values[:, y] = 0
 
     def add(self, lists: tuple[Any, Any, Any], blocks: Any) -> None:
         """Add what is listed: rows, what each gained, and how many each block lists."""
@@ -105,27 +110,25 @@ class StumpSearch:
         rate: float | None = None,
     ) -> None:
         self._rate = rate
+        self._criterion = splitting.ERROR if criterion == "error" else splitting.GINI
         self.bundles = bundles
-        self._categorical = bundles.binner.categorical
-        self._columns = (  # what the kernel wants to know about them
+        n_features = len(bundles.bundle_of)
+        self._columns = splitting.Columns(
             bundles.bundle_of,
             bundles.code_of,
             bundles.sizes,
             bundles.binner.n_bins,
-            self._categorical,
+            bundles.binner.categorical,
             train.has_missing,
             train.has_other,
-            splitting.ERROR if criterion == "error" else splitting.GINI,
-            np.zeros(len(bundles.bundle_of), dtype=np.int8) if orders is None else orders,
+            np.zeros(n_features, dtype=np.int8) if orders is None else orders,
         )
         self._team = train.sample.team
-        n_features = len(bundles.bundle_of)
         self._all_columns = np.ones(n_features, dtype=np.bool_)
         self._no_limits = np.array([0.0, 1.0, 0.0])  # see ``is_in_order``
-        self._scores = np.empty(n_features)
-        self._splits = np.empty(n_features, dtype=np.int64)
-        self._missing_left = np.empty(n_features, dtype=np.bool_)
-        self._found = self._scores, self._splits, self._missing_left
+        self._found = splitting.Found(
+            np.empty(n_features), np.empty(n_features, dtype=np.int64), np.empty(n_features, dtype=np.bool_)
+        )
         sample = train.sample
         self._mass_of = self._team.backend.sum_masses(
             train.codes, sample.placed_mass, sample.n_negative, sample.placed_blocks, sample.n_groups
@@ -133,46 +136,37 @@ class StumpSearch:
 
     def best(self, histograms: Histograms, units: Floats, total: float) -> TrainedStump:
         """The stump with the purest leaves; ``units[class]`` is what an integer in the histograms weighs."""
-        bundles, values = self.bundles, histograms.values
+        values, found = histograms.values, self._found
         self._no_limits[2] = splitting.TIE * total
         self._find_splits(values, units, self._all_columns, self._no_limits, self._prior(total))
         leaf_of_code = np.empty(N_CODES, dtype=np.uint8)
         leaf_sums, leaf_mass = np.empty((2, 2), dtype=np.int64), np.empty((2, 2), dtype=np.int64)
         feature = splitting.choose_stump(
-            values,
-            self._mass_of,
-            bundles.bundle_of,
-            bundles.code_of,
-            self._categorical,
-            total,
-            *self._found,
-            leaf_of_code,
-            leaf_sums,
-            leaf_mass,
+            values, self._mass_of, self._columns, total, found, leaf_of_code, leaf_sums, leaf_mass
         )
         negative_unit, positive_unit = units.tolist()
-        sums = leaf_sums.tolist()
-        leaves = [majority(n * negative_unit, p * positive_unit, total, self._rate) for n, p in sums]
-        if self._scores[feature] < 0.0:  # one leaf for all
+        how = total, self._rate or 0.0, ALPHA_GRID
+        leaves = [splitting.vote_of(n * negative_unit, p * positive_unit, *how) for n, p in leaf_sums.tolist()]
+        if found.scores[feature] < 0.0:  # one leaf for all
             leaves[splitting.RIGHT] = (*leaves[splitting.LEFT][:2], 0.0)
         (right_vote, right_share, right_wrong), (left_vote, left_share, left_wrong) = leaves
+        kept = float if self._rate is not None else int
         stump = Stump(
             feature,
-            int(self._splits[feature]),
-            bool(self._missing_left[feature]),
-            left_vote,
-            right_vote,
+            int(found.splits[feature]),
+            bool(found.missing_left[feature]),
+            kept(left_vote),
+            kept(right_vote),
             left_share,
             right_share,
         )
         return TrainedStump(
             stump,
             (left_wrong + right_wrong) / total,
-            Leaves(histograms.codes[bundles.bundle_of[feature]], leaf_of_code),
+            Leaves(histograms.codes[self.bundles.bundle_of[feature]], leaf_of_code),
             np.array([right_vote, left_vote], dtype=np.float64),
             (right_share, left_share),
             leaf_mass,
-            sums,
         )
 
     def _prior(self, total: float) -> float:
@@ -185,30 +179,11 @@ class StumpSearch:
         """The best split of each column that is allowed, for histograms of some rows."""
         self._team.run(
             lambda first, last: splitting.best_splits(
-                values, units, *self._columns, allowed, limits, prior, first, last, *self._found
+                values, units, self._columns, self._criterion, allowed, limits, prior, first, last, self._found
             ),
-            len(self._scores),
+            len(allowed),
             4 * N_CODES,
         )
-
-
-def majority(negative: float, positive: float, total: float, rate: float | None) -> tuple[float, float, float]:
-    """Vote of a leaf, the share of its weight that agrees, and the weight that does not; equal weights vote -1."""
-    vote = 1 if positive - negative > splitting.TIE * total else -1
-    right, wrong = (positive, negative) if vote > 0 else (negative, positive)
-    share = right / (right + wrong) if right + wrong > 0.0 else 1.0
-    return vote if rate is None else log_odds(negative, positive, rate), share, wrong
-
-
-def log_odds(negative: float, positive: float, rate: float) -> float:
-    """A share of ½ ln(positive / negative), on the grid that makes sums of votes exact; 0 of a leaf without weight.
-
-    It grows with the share of positives and with nothing else, so that votes are in order where shares have to be.
-    """
-    weight = negative + positive
-    if weight <= 0.0:
-        return 0.0
-    return on_grid(rate * (0.5 * math.log((positive / weight + DOUBT) / (negative / weight + DOUBT))))
 
 
 class NativeLearner:
@@ -227,7 +202,7 @@ class NativeLearner:
         self._train_codes, self._selection_codes = train.codes, selection.codes
         self.train.team.backend.require(train.n_bytes + (0 if selection is train else selection.n_bytes))
         self._placed = train.placed()
-        self._placed_selection_codes = (self._placed if selection is train else selection.placed()).codes
+        self._placed_selection = self._placed if selection is train else selection.placed()
         sample = self.train
         known = len(sample), sample.cell_mass
         self._weights = RowWeights(sample.blocks, sample.masses.values, start, sample.team, known=known)
@@ -238,6 +213,9 @@ class NativeLearner:
 
     def reweight(self, trained: TrainedLeaves, costs: Floats, alpha: float, update: str) -> float:
         return boost_wrong(self._weights, trained, costs, alpha, update)
+
+    def several(self, settings: Settings, most: int) -> Several | None:
+        return None
 
     def distribution(self) -> Floats:
         return self._weights.distribution()
@@ -280,7 +258,7 @@ class StumpLearner(NativeLearner):
         return self._search.best(self._histograms, weights.units, weights.total)
 
     def selection_leaves(self, trained: TrainedStump) -> Leaves:
-        return selection_leaves(self._search.bundles, self._placed_selection_codes, trained)
+        return selection_leaves(self._search.bundles, self._placed_selection.codes, trained)
 
     def ensemble(self, models: list[Stump], alphas: Floats) -> StumpEnsemble:
         return StumpEnsemble(self._search.bundles.binner, models, alphas)

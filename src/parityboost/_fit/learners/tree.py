@@ -8,35 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import Floats, Integers
-from ..._engine.codes import N_CODES
-from ..._engine.kernels import splitting
-from ..._engine.kernels.splitting import LEFT, RIGHT
+from ..._choice.settings import Settings
+from ..._engine.cpu import MAX_LEAVES
+from ..._engine.kernels import boosting, splitting, trees
+from ..._engine.kernels.trees import Grown, Weighing
+from ..._model.grid import ALPHA_GRID
 from ..._model.tree_ensemble import TreeEnsemble, place_pairs
-from ..._model.trees import Split, Tree
+from ..._model.trees import Tree
 from ..._table.bundles import Bundles
-from ..constraints import Partners
-from ..samples import CodedSample, Leaves, Sample
+from ..samples import CodedSample, Leaves
 from ..weights import RowWeights
-from .stump import (
-    Histograms,
-    NativeLearner,
-    StumpSearch,
-    TrainedLeaves,
-    TrainedStump,
-    majority,
-    staged_margins,
-)
-
-N_LEAVES = 4
-# A leaf is 2 · the side of the first split + the side of the second; a side that is not split is all on its left.
-LEAVES = np.arange(N_LEAVES, dtype=np.uint8)
-NO_SPLIT = np.full(N_CODES, LEFT, dtype=np.uint8)
+from .several import LEAVES, Several, charges_of, tree_of
+from .stump import PRIOR, Histograms, NativeLearner, StumpSearch, TrainedLeaves, staged_margins
 
 
 @dataclass(slots=True)
@@ -44,39 +33,8 @@ class TrainedTree(TrainedLeaves):
     """A tree and its leaves, from right to left."""
 
     model: Tree
-    paths: Paths
-
-
-class Paths(NamedTuple):
-    """How a row comes to its leaf, in joint codes: which bundle a split asks, and where each code goes."""
-
-    bundle: int
-    side_of_code: NDArray[np.uint8]
-    bundles: tuple[int, int]  # of the right side and of the left one
-    leaf_of_code: NDArray[np.uint8]  # [side, joint code]
-
-    def leaves(self, sample: Sample, codes: Any) -> tuple[Any, Integers]:
-        """The leaf of each row, and the sample weight per [cell, leaf]; the codes are where the rows are placed."""
-        right, left = self.bundles
-        leaves, mass = sample.team.backend.split_leaves(
-            codes[self.bundle],
-            self.side_of_code,
-            (codes[right], codes[left]),
-            self.leaf_of_code,
-            sample.placed_mass,
-            sample.placed_blocks,
-            2 * sample.n_groups,
-        )
-        return leaves, mass
-
-
-class Side(NamedTuple):
-    """One side of a tree's first split."""
-
-    split: Split | None
-    bundle: int
-    side_of_code: NDArray[np.uint8]
-    leaf_sums: list[list[int]]  # [right or left][class]
+    grown: Grown
+    selection_leaves: Leaves | None  # of the rows that θ is chosen on, where they came with the tree
 
 
 class TreeSearch(StumpSearch):
@@ -86,132 +44,155 @@ class TreeSearch(StumpSearch):
     ----------
     bundles, train, criterion, orders, rate :
         As in :class:`StumpSearch`.
-    partners : function, optional
-        Which columns may be asked about below a split of a given one, as booleans; all if there is none.
+    selection : CodedSample
+        The rows that θ is chosen on, placed.
+    partners : ndarray of bool
+        Sets of columns, ``[set, column]``: below a split of a column only those are asked about that share a set.
     """
 
     def __init__(
         self,
         bundles: Bundles,
         train: CodedSample,
+        selection: CodedSample,
         criterion: str,
         orders: NDArray[np.int8] | None,
-        partners: Partners | None,
+        partners: NDArray[np.bool_],
         rate: float | None,
     ) -> None:
         super().__init__(bundles, train, criterion, orders, rate)
-        self._train = train
-        self._partners = partners
-        self._orders: NDArray[np.int8] = self._columns[-1]
-        self._criterion: int = self._columns[-2]
+        self._train, self._partners = train, partners
         sample = train.sample
         self._part = Histograms(train.codes, sample.n_groups, sample.team)
         self._lists = sample.team.backend.lists(len(sample), len(sample.blocks))
+        self._allowed = np.empty_like(self._all_columns)
+        # Passes that several threads share, or another device makes, are made one by one.
+        self._is_one_go = isinstance(train.codes, np.ndarray) and sample.team.n_sharing(*train.codes.shape) < 2
+        self._has_selection = selection is not train
+        if self._is_one_go:
+            self._grown, self._leaf_mass = Grown.room(), np.empty((MAX_LEAVES, 2), dtype=np.int64)
+            self._rows, self._other_rows = _rows(train), _rows(selection, self._has_selection)
 
     def best_tree(self, histograms: Histograms, weights: RowWeights) -> TrainedTree:
         """The best stump, each side of which is split if that makes it purer."""
         units, total = weights.units, weights.total
-        stump = self.best(histograms, units, total)
-        score = float(self._scores[stump.model.feature])
-        n, p = (sum(part) for part in zip(*stump.leaf_sums, strict=True))
-        root = Split(*stump.model[:3], self._gain(score, n, p, units, total))
-        sides = [self._unsplit(stump, side) for side in (RIGHT, LEFT)]
-        if score >= 0.0 and any(min(side.leaf_sums[LEFT]) > 0 for side in sides):
-            # A pure side needs no histograms, but its sibling may need them for the difference.
-            right_mass, left_mass = map(sum, stump.leaf_mass.tolist())
-            small = RIGHT if right_mass <= left_mass else LEFT
-            self._fill(stump.leaves, small, weights)
-            limits = self._limits(stump, units, total)
-            sides[small] = self._split(sides[small], root.feature, limits[small], units, total)
-            np.subtract(histograms.values, self._part.values, out=self._part.values)
-            sides[1 - small] = self._split(sides[1 - small], root.feature, limits[1 - small], units, total)
-        return self._grown(stump, root, sides, units, total)
+        weighing = Weighing(self._criterion, units, total, self._prior(total), self._rate or 0.0, ALPHA_GRID)
+        if self._is_one_go:
+            return self._in_one_go(histograms, weights, weighing)
+        return self._step_by_step(histograms, weights, weighing)
 
-    def _unsplit(self, stump: TrainedStump, side: int) -> Side:
-        return Side(None, int(self.bundles.bundle_of[stump.model.feature]), NO_SPLIT, [[0, 0], stump.leaf_sums[side]])
-
-    def _fill(self, leaves: Leaves, side: int, weights: RowWeights) -> None:
-        """Make the histograms of the rows on one side."""
-        sample = self._train.sample
-        self._team.backend.list_leaf(
-            leaves, side, weights.values, sample.placed_mass, sample.placed_blocks, self._lists
+    def _in_one_go(self, histograms: Histograms, weights: RowWeights, weighing: Weighing) -> TrainedTree:
+        histograms.renew(weights.changes)
+        trees.grow(
+            self._rows,
+            self._other_rows,
+            self._train.sample.n_groups,
+            weights.values,
+            weights.changes.lists,
+            self._lists,
+            histograms.values,
+            self._part.values,
+            self._mass_of,
+            self._columns,
+            self._partners,
+            weighing,
+            self._allowed,
+            self._found,
+            self._grown,
+            self._leaf_mass,
         )
-        self._part.values[:] = 0
-        self._part.add(self._lists, sample.placed_blocks)
+        weights.changes.tell()
+        other = Leaves(self._other_rows.leaves, LEAVES) if self._has_selection else None
+        return self._trained(self._grown, self._rows.leaves, self._leaf_mass, weighing, other)
 
-    def _split(self, side: Side, feature: int, limits: Floats, units: Floats, total: float) -> Side:
-        """The best split of the rows whose histograms are there, if it gains anything."""
-        n, p = side.leaf_sums[LEFT]
-        if min(n, p) == 0:
-            return side
-        allowed = self._all_columns if self._partners is None else self._partners(feature)
-        values = self._part.values
-        self._find_splits(values, units, allowed, limits, self._prior(total))
-        side_of_code, leaf_sums = np.empty(N_CODES, dtype=np.uint8), np.empty((2, 2), dtype=np.int64)
-        weight = n * float(units[0]) + p * float(units[1])
-        bundles = self.bundles
-        best = splitting.choose_split(
-            values,
-            bundles.bundle_of,
-            bundles.code_of,
-            self._categorical,
-            weight,
-            *self._found,
-            side_of_code,
-            leaf_sums,
+    def _step_by_step(self, histograms: Histograms, weights: RowWeights, weighing: Weighing) -> TrainedTree:
+        histograms.update(weights.changes, weights.placed_blocks)
+        columns, found, grown = self._columns, self._found, Grown.room()  # anew: what reads it may not be done yet
+        sample, values, part = self._train.sample, histograms.values, self._part.values
+        self._no_limits[2] = splitting.TIE * weighing.total
+        self._find_splits(values, weighing.units, self._all_columns, self._no_limits, weighing.prior)
+        small = trees.settle_root(values, self._mass_of, columns, weighing, found, grown)
+        if small != trees.NONE:
+            root = int(grown.features[0])
+            leaves = Leaves(self._train.codes[self.bundles.bundle_of[root]], grown.side_of_code)
+            given = leaves, small, weights.values, sample.placed_mass, sample.placed_blocks
+            self._team.backend.list_leaf(*given, self._lists)
+            part[:] = 0
+            self._part.add(self._lists, sample.placed_blocks)
+            trees.list_partners(self._partners, root, self._allowed)
+            for side in (small, 1 - small):
+                if side != small:
+                    np.subtract(values, part, out=part)
+                if trees.is_mixed(grown, side):
+                    self._find_splits(part, weighing.units, self._allowed, grown.limits[side], weighing.prior)
+                    trees.settle_side(part, side, columns, weighing, found, grown)
+        trees.settle_leaves(weighing, grown)
+        found_leaves, mass = self.leaves(self._train, grown)
+        leaf_mass = self._team.backend.then(mass, _per_leaf)
+        return self._trained(grown, found_leaves, leaf_mass, weighing, None)
+
+    def leaves(self, coded: CodedSample, grown: Grown) -> tuple[Any, Any]:
+        """The leaf of each row, and the sample weight per [cell, leaf]; the codes are where the rows are placed."""
+        sample, codes = coded.sample, coded.codes
+        root, right, left = grown.features.tolist()
+        columns = [codes[self.bundles.bundle_of[root if side == trees.NONE else side]] for side in (root, right, left)]
+        found: tuple[Any, Any] = sample.team.backend.split_leaves(
+            columns[0],
+            grown.side_of_code,
+            (columns[1], columns[2]),
+            grown.leaf_of_code,
+            sample.placed_mass,
+            sample.placed_blocks,
+            2 * sample.n_groups,
         )
-        gain = self._gain(float(self._scores[best]), n, p, units, total)
-        if gain * total <= splitting.TIE * weight:
-            return side
-        split = Split(best, int(self._splits[best]), bool(self._missing_left[best]), gain)
-        return Side(split, int(bundles.bundle_of[best]), side_of_code, leaf_sums.tolist())
+        return found
 
-    def _gain(self, score: float, n: int, p: int, units: Floats, total: float) -> float:
-        """How much better than no split a score is, relative to all weight."""
-        prior = self._prior(total)
-        unsplit: float = splitting.leaf_score(self._criterion, n * float(units[0]) + prior, p * float(units[1]) + prior)
-        return max(score - unsplit - prior, 0.0) / total
+    def _trained(
+        self, grown: Grown, leaves: Any, leaf_mass: Any, weighing: Weighing, other: Leaves | None
+    ) -> TrainedTree:
+        votes, shares, wrong = grown.votes.tolist(), grown.shares.tolist(), grown.wrong.tolist()
+        kept = votes if self._rate is not None else [int(vote) for vote in votes]
+        tree = tree_of([*(part.tolist() for part in grown[:4]), kept, shares])
+        error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / weighing.total
+        found = Leaves(leaves, LEAVES)
+        return TrainedTree(tree, error, found, grown.votes.copy(), tuple(shares), leaf_mass, grown, other)
 
-    def _limits(self, stump: TrainedStump, units: Floats, total: float) -> list[Floats]:
-        """Between which shares of positives the leaves of either side have to be; see ``is_in_order``."""
-        tie = splitting.TIE * total
-        order, model = int(self._orders[stump.model.feature]), stump.model
-        if order == 0 or model.split == self.bundles.binner.columns[model.feature].n_bins:
-            return [np.array([0.0, 1.0, tie])] * 2
-        weights = [(n * float(units[0]), p * float(units[1])) for n, p in stump.leaf_sums]
-        right, left = (positive / (negative + positive) for negative, positive in weights)
-        middle = (left + right) / 2.0
-        below, above = np.array([0.0, middle, tie]), np.array([middle, 1.0, tie])
-        return [above, below] if order > 0 else [below, above]
-
-    def _grown(self, stump: TrainedStump, root: Split, sides: list[Side], units: Floats, total: float) -> TrainedTree:
-        negative_unit, positive_unit = units.tolist()
-        leaves = []  # (vote, share, wrong), from right to left
-        for side in sides:
-            weights = ((n * negative_unit, p * positive_unit) for n, p in side.leaf_sums)
-            second, first = (majority(*both, total, self._rate) for both in weights)
-            leaves += [second if side.split is not None else (*first[:2], 0.0), first]
-        if not any(stump.leaf_sums[RIGHT]):  # nothing could be split: one leaf for all
-            leaves[:2] = [(*leaves[3][:2], 0.0)] * 2
-        votes, shares, wrong = zip(*leaves, strict=True)
-        right, left = sides
-        tree = Tree(root, left.split, right.split, votes[::-1], shares[::-1])
-        leaf_of_code = np.empty((2, N_CODES), dtype=np.uint8)
-        leaf_of_code[RIGHT] = right.side_of_code
-        np.add(left.side_of_code, 2, out=leaf_of_code[LEFT])
-        bundle = int(self.bundles.bundle_of[root.feature])
-        paths = Paths(bundle, stump.leaves.leaf_of_code, (right.bundle, left.bundle), leaf_of_code)
-        sample = self._train.sample
-        found, mass = paths.leaves(sample, self._train.codes)
-        leaf_mass = self._team.backend.then(mass, self._per_leaf)
-        error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
-        return TrainedTree(
-            tree, error, Leaves(found, LEAVES), np.array(votes, dtype=np.float64), shares, leaf_mass, paths
+    def several(
+        self, most: int, weights: RowWeights, histograms: Histograms, charges: boosting.Charges
+    ) -> Several | None:
+        """Who boosts several trees at a time, if that can be."""
+        if not self._is_one_go or self._rate is None:
+            return None
+        search = boosting.Search(
+            self._lists,
+            histograms.values,
+            self._part.values,
+            self._mass_of,
+            self._columns,
+            self._partners,
+            self._allowed,
+            self._found,
+            self._grown,
+            self._leaf_mass,
+            self._criterion,
+            PRIOR,
+            self._rate,
+            ALPHA_GRID,
         )
+        return Several(most, self._train.sample, self._rows, self._other_rows, search, weights, charges)
 
-    def _per_leaf(self, mass: Integers) -> Integers:
-        """Per [leaf, class], from the sample weight per [cell, leaf]."""
-        return np.ascontiguousarray(mass.reshape(2, -1, N_LEAVES).sum(axis=1).T)
+
+def _rows(coded: CodedSample, needed: bool = True) -> trees.Rows:
+    """Room for the leaves of rows."""
+    sample = coded.sample
+    n_rows, n_blocks = (len(sample), len(sample.blocks)) if needed else (0, 0)
+    leaves, leaf_mass = np.empty(n_rows, dtype=np.uint8), np.empty((n_blocks, MAX_LEAVES), dtype=np.int64)
+    return trees.Rows(coded.codes, sample.masses.values, sample.blocks[:n_blocks], leaves, leaf_mass)
+
+
+def _per_leaf(mass: Integers) -> Integers:
+    """Per [leaf, class], from the sample weight per [cell, leaf]."""
+    return np.ascontiguousarray(mass.reshape(2, -1, MAX_LEAVES).sum(axis=1).T)
 
 
 class TreeLearner(NativeLearner):
@@ -221,8 +202,8 @@ class TreeLearner(NativeLearner):
     ----------
     bundles, train, selection, start, criterion, orders, rate :
         As in :class:`StumpLearner`.
-    partners : function, optional
-        Which columns may be asked about below a split of a given one, as booleans; all if there is none.
+    partners :
+        As in :class:`TreeSearch`.
     """
 
     def __init__(
@@ -232,20 +213,27 @@ class TreeLearner(NativeLearner):
         selection: CodedSample,
         start: Floats,
         criterion: str,
-        orders: NDArray[np.int8] | None = None,
-        partners: Partners | None = None,
+        orders: NDArray[np.int8] | None,
+        partners: NDArray[np.bool_],
         rate: float | None = None,
     ) -> None:
         super().__init__(train, selection, start)
-        self._search = TreeSearch(bundles, self._placed, criterion, orders, partners, rate)
+        placed = self._placed, self._placed_selection
+        self._search = TreeSearch(bundles, *placed, criterion, orders, partners, rate)
 
     def fit(self) -> TrainedTree:
-        weights = self._weights
-        self._histograms.update(weights.changes, weights.placed_blocks)
-        return self._search.best_tree(self._histograms, weights)
+        return self._search.best_tree(self._histograms, self._weights)
+
+    def several(self, settings: Settings, most: int) -> Several | None:
+        charges = charges_of(settings.notion, settings.epsilon)
+        if charges is None:
+            return None
+        return self._search.several(most, self._weights, self._histograms, charges)
 
     def selection_leaves(self, trained: TrainedTree) -> Leaves:
-        leaves, _ = trained.paths.leaves(self.selection, self._placed_selection_codes)
+        if trained.selection_leaves is not None:
+            return trained.selection_leaves
+        leaves, _ = self._search.leaves(self._placed_selection, trained.grown)
         return Leaves(leaves, LEAVES)
 
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeEnsemble:

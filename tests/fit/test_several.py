@@ -1,0 +1,177 @@
+"""Rounds that are boosted several at a time, in compiled code, are those that are asked for one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_against_reference import assert_equal_to_the_last_bit, fit_both
+
+from conftest import make_people
+from parityboost import AdaFairClassifier, ParityBoostClassifier
+from parityboost._engine.kernels import boosting, histogram, rounds, splitting, trees
+from parityboost._fit import ranking, weights
+from parityboost._fit.learners import several
+from parityboost._fit.learners.tree import TreeLearner
+from parityboost.notions import EqualOpportunity, FairnessNotion, Gap, accuracy
+from problems import OPTIONS, problems
+
+SEVERAL = {
+    "update": "real",
+    "max_depth": 2,
+    "threshold": "auto",
+    "cumulative": True,
+    "learner_weight": "error",
+    "n_iter_no_change": None,
+}
+KERNELS = boosting, histogram, rounds, splitting, trees
+
+
+def one_by_one(patch):
+    patch.setattr(TreeLearner, "several", lambda *_: None)
+
+
+def how_often(patch):
+    """Counts the calls of the compiled rounds."""
+    calls, boost_rounds = [], boosting.boost_rounds
+    patch.setattr(boosting, "boost_rounds", lambda *given: calls.append(given) or boost_rounds(*given))
+    return calls
+
+
+def fitted(n_rows=600, n_estimators=40, kind="reals", **options):
+    X, y, group = make_people(n_rows)
+    rng = np.random.default_rng(1)
+    w = {"none": None, "integers": rng.integers(1, 5, n_rows), "reals": rng.gamma(1.0, 1.0, n_rows) + 0.01}[kind]
+    options = {"notion": "disparate_mistreatment", **SEVERAL, **options}
+    model = AdaFairClassifier(n_estimators=n_estimators, random_state=0, **options)
+    return model.fit(X, y, sensitive_features=group, sample_weight=w)
+
+
+def assert_same(one, other):
+    assert one.theta_ == other.theta_
+    assert one.threshold_ == other.threshold_
+    assert one.estimators_ == other.estimators_
+    pd.testing.assert_frame_equal(one.history_, other.history_, check_exact=True)
+
+
+@settings(max_examples=60)
+@given(problems(), OPTIONS, st.booleans())
+def test_several_rounds_at_a_time_equal_the_twin(problem, options, merge):
+    options = options | SEVERAL
+    with pytest.MonkeyPatch.context() as patch:
+        calls = how_often(patch)
+        patch.setattr(ranking, "MAX_NOTED", 5)
+        twin, model, _ = fit_both(problem, options, merge)
+    assert calls
+    if model is not None:
+        assert_equal_to_the_last_bit(twin, model, problem, options)
+
+
+@pytest.mark.parametrize("kind", ["none", "integers", "reals"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"notion": "statistical_parity", "epsilon": 0.02},
+        {"notion": "equal_opportunity", "validation_fraction": None, "learning_rate": 0.2},
+        {"notion": "none", "class_weight": "balanced_groups"},
+        {"interaction_cst": [{"skill", "city"}], "monotonic_cst": {"skill": 1}},
+        {"interaction_cst": "no_interactions", "criterion": "error"},
+    ],
+)
+def test_several_at_a_time_are_those_one_by_one(monkeypatch, options, kind):
+    calls = how_often(monkeypatch)
+    together = fitted(kind=kind, **options)
+    assert len(calls) == 2  # 32 rounds and 8
+    one_by_one(monkeypatch)
+    assert_same(together, fitted(kind=kind, **options))
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    "limits", [{"ROOM": 2.0**54}, {"SHRUNK": 0}, {"LARGE": 2.0**2}, {"ROOM": 2.0**54, "SHRUNK": 1}]
+)
+def test_weights_that_grow_and_shrink(monkeypatch, limits):
+    """What is rare: sums that need room, that have become few, and floats that have become large."""
+    for name, value in limits.items():
+        monkeypatch.setattr(weights, name, value)
+        monkeypatch.setattr(several, name, value)
+    renewed, list_everything = [], boosting.list_everything
+    usual = fitted(kind="none")
+    one_by_one(monkeypatch)
+    monkeypatch.setattr(rounds, "list_everything", lambda *given: renewed.append(given) or list_everything(*given))
+    assert_same(usual, fitted(kind="none"))
+    assert renewed or "LARGE" in limits
+
+
+def test_a_perfect_tree_ends_it(monkeypatch):
+    X, y, group = make_people(200)
+    X = X.assign(answer=(y == np.unique(y)[1]).astype(float))
+    calls = how_often(monkeypatch)
+    model = AdaFairClassifier("none", **SEVERAL).fit(X, y, sensitive_features=group)
+    assert model.n_estimators_ == 1 and len(calls) == 1
+    one_by_one(monkeypatch)
+    assert_same(model, AdaFairClassifier("none", **SEVERAL).fit(X, y, sensitive_features=group))
+
+
+def test_no_vote_at_all_ends_it(monkeypatch):
+    X, y, group = pd.DataFrame({"x": np.zeros(40)}), np.arange(40) % 2, np.arange(40) // 2 % 2
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no better than chance"):
+            AdaFairClassifier("none", class_weight="balanced", **SEVERAL).fit(X, y, sensitive_features=group)
+        one_by_one(monkeypatch)
+
+
+class OwnCosts(EqualOpportunity):
+    def costs(self, counts, epsilon=0.0):
+        return super().costs(counts, epsilon) / 2
+
+
+class OwnRate(FairnessNotion):
+    name = "accuracy_parity"
+    gaps = (Gap("accuracy", accuracy, boosts=(0, 1), high_is_good=True),)
+
+
+class Twice(FairnessNotion):
+    name = "twice"
+    gaps = (Gap("fnr", EqualOpportunity.gaps[0].rate, boosts=(1, 1)),)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"notion": OwnCosts()},
+        {"notion": OwnRate()},
+        {"notion": Twice()},
+        {"cumulative": False},
+        {"threshold": 0.0},
+        {"max_depth": 1},
+        {"update": "discrete"},
+        {"n_iter_no_change": 3},
+        {"costs_from": "validation"},
+        {"verbose": 1},
+    ],
+)
+def test_what_a_kernel_does_not_know_is_done_one_by_one(monkeypatch, options):
+    calls = how_often(monkeypatch)
+    fitted(n_rows=200, n_estimators=3, **options)
+    assert not calls
+
+
+def test_compiled_and_interpreted_rounds_are_the_same(monkeypatch):
+    people = make_people(150, 3)
+    options = {"n_bags": 2, "n_estimators": 5, "random_state": 0}
+    models = []
+    for notion in ("statistical_parity", "disparate_mistreatment"):
+        X, y, group = people
+        models.append(ParityBoostClassifier(notion, **options).fit(X, y, sensitive_features=group))
+    for module in KERNELS:
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, kernel.py_func)
+    calls = how_often(monkeypatch)
+    for model in models:
+        again = ParityBoostClassifier(model.notion, **options).fit(X, y, sensitive_features=group)
+        np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
+        pd.testing.assert_frame_equal(model.history_, again.history_, check_exact=True)
+    assert calls
