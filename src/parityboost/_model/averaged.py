@@ -16,9 +16,10 @@ from .._arrays import Codes, Floats
 from .._engine.codes import N_CODES
 from .._table.binning import Binner
 from .grid import all_on_grid
-from .pairs import Effects, Pair, in_order, purify
+from .pairs import Effects, Pair, first_of_each, in_order, purify
 from .tree_ensemble import CountPairs, PairCells, Tables, predict_margins
 
+AT_ONCE = 6  # numbers of a byte each that fit into one of eight bytes, behind another
 Bundled = tuple[Codes, NDArray[Any], NDArray[Any]]  # joint codes, the row of each feature in them, its code
 
 
@@ -104,7 +105,7 @@ def average(
     pairs = []
     for (features, row_of, column_of), counts in zip(cells, count(cells), strict=True):
         weighted = found[features]
-        rows, columns = (np.unique(cell_of, return_index=True)[1] for cell_of in (row_of, column_of))
+        rows, columns = first_of_each(row_of), first_of_each(column_of)
         each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
         weight = counts.astype(np.float64) * unit
         pairs.append(Pair(features, row_of, column_of, all_on_grid(np.sum(each, axis=0)), weight))
@@ -114,8 +115,10 @@ def average(
 def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     """Number the codes so that those have the same number which have it in each of the tables."""
     common = np.zeros(len(cells[0]), dtype=np.int64)
-    for cell in cells:
-        common = in_order(common * N_CODES + cell)  # in the order of their first codes: missing stays 0
+    for start in range(0, len(cells), AT_ONCE):
+        for cell in cells[start : start + AT_ONCE]:
+            common = common * N_CODES + cell
+        common = in_order(common)  # in the order of their first codes: missing stays 0
     numbers = np.zeros(N_CODES, dtype=np.uint8)  # a code that never occurs is like missing
     numbers[: len(common)] = common
     return numbers

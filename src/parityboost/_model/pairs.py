@@ -131,6 +131,12 @@ def pair_cells(uses: Uses) -> Cells:
     }
 
 
+def first_of_each(cell_of: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """The first code of each cell, if cells are numbered in the order of these."""
+    highest = np.maximum.accumulate(cell_of)
+    return np.concatenate(([0], 1 + np.flatnonzero(highest[1:] > highest[:-1])))
+
+
 def representatives(cell_of: NDArray[np.uint8]) -> NDArray[np.intp]:
     """A code of each cell."""
     return np.unique(cell_of, return_index=True)[1]
@@ -149,7 +155,7 @@ def add_up(uses: Uses, cells: Cells, alphas: Floats, n_features: int, weights: d
         tables[used] = np.add.reduceat(np.where(is_here, votes, 0.0), first, axis=0)
     pairs = []
     for (pair, sides), (row_of, column_of) in zip(uses.pairs.items(), cells.values(), strict=True):
-        rows, columns = representatives(row_of), representatives(column_of)
+        rows, columns = first_of_each(row_of), first_of_each(column_of)
         trees, lefts, below, root_first = (np.array(part) for part in zip(*sides, strict=True))
         is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
         by_row = np.where(root_first[:, None], is_here[:, rows], votes[:, rows])
