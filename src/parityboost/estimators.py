@@ -362,7 +362,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
             notion=get_notion(self.notion),
             n_estimators=self.n_estimators,
             c=self.c,
-            epsilon=self.epsilon,
+            epsilon=float(self.epsilon),
             cumulative=self.cumulative,
             costs_from=self.costs_from,
             update=self.update,

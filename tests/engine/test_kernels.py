@@ -1,5 +1,6 @@
 """Every compiled kernel against a naive twin, on random inputs, as compiled code and as plain Python."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from parityboost._choice import rule
 from parityboost._choice.candidates import between, candidates
 from parityboost._choice.settings import Settings
 from parityboost._choice.thresholds import undominated
-from parityboost._engine.kernels import binning, histogram, lookup, rounds, splitting, thresholds
+from parityboost._engine.kernels import binning, fronts, histogram, lookup, rounds, splitting, thresholds
 from parityboost._engine.threads import Team
 from parityboost._fit import ranking, samples, weights
 from parityboost._fit.samples import CodedSample, Leaves, Masses, Sample, merge_equal_rows, to_masses
@@ -30,7 +31,9 @@ def kernel(request):
     """Looks a kernel up by name: the compiled one, or the Python function it was made from."""
 
     def find(name):
-        module = next(m for m in (binning, histogram, lookup, rounds, splitting, thresholds) if hasattr(m, name))
+        module = next(
+            m for m in (binning, fronts, histogram, lookup, rounds, splitting, thresholds) if hasattr(m, name)
+        )
         function = getattr(module, name)
         return function if request.param == "compiled" else function.py_func
 
@@ -269,6 +272,14 @@ def test_move_margins_and_counts(kernel, rng, mass, threshold):
         np.testing.assert_array_equal(per_class, 4 * naive[..., 1].sum(axis=0))
 
 
+def test_real_factors(kernel, rng):
+    votes = rng.normal(size=2000) * rng.choice([1e-3, 1.0, 30.0], 2000)
+    right, wrong = np.empty((2, 2000))
+    kernel("real_factors")(votes, right, wrong)
+    assert right.tolist() == [math.exp(-abs(vote)) for vote in votes]
+    assert wrong.tolist() == [math.exp(abs(vote)) for vote in votes]
+
+
 @pytest.mark.parametrize("votes", [(-1, 1, 1), (1, -1, -1), (1, 1, 1), (-1, -1, 1)])
 def test_relative_factors(kernel, rng, votes):
     costs = 1 + rng.random((3, 2)) * (rng.random((3, 2)) < 0.5)
@@ -380,12 +391,15 @@ def test_list_thresholds(kernel, rng, ends, offset):
 
 @pytest.mark.parametrize("keep", [0.0, 0.5])
 @pytest.mark.parametrize("name", ["disparate_mistreatment", "equal_opportunity", "statistical_parity", "none"])
-def test_thresholds_are_measured_as_one_by_one(kernel, rng, mass, name, keep):
-    n_groups = 3
-    cell = rng.integers(0, 5, 300).astype(np.uint8)  # the last group has no positives
+@pytest.mark.parametrize(
+    ("n_groups", "empty"), [(3, ()), (3, (5,)), (2, ()), (2, (3,)), (2, (1,)), (2, (2, 3)), (2, (1, 3))]
+)
+def test_thresholds_are_measured_as_one_by_one(kernel, rng, mass, name, keep, n_groups, empty):
+    n_cells = 2 * n_groups
+    cell = rng.choice([k for k in range(n_cells) if k not in empty], 300).astype(np.uint8)
     margin = np.round(rng.normal(size=300), 1)
     w = mass if len(mass) else np.ones(300, dtype=np.int64)
-    totals = np.bincount(cell, w, 6).reshape(2, n_groups).T / 4
+    totals = np.bincount(cell, w, n_cells).reshape(2, n_groups).T / 4
     order = np.argsort(margin)
     found = between(margin[order], margin[order], order, cell, mass, 0.25, totals, ends=True)
     settings = Settings(get_notion(name), c=0.7, keep=keep)
@@ -395,12 +409,13 @@ def test_thresholds_are_measured_as_one_by_one(kernel, rng, mass, name, keep):
     np.testing.assert_array_equal(found.counts(), counts)
     np.testing.assert_array_equal(found.counts([5, 2, 2]), counts[[5, 2, 2]])
     np.testing.assert_array_equal(found.counts(3), counts[3])
-    negatives = np.empty((len(counts), 6), dtype=np.int64)
+    negatives = np.empty((len(counts), n_cells), dtype=np.int64)
     kernel("count_below")(found.rows, cell, mass, found.n_below, negatives)
-    np.testing.assert_array_equal(negatives, 4 * counts[..., 0].transpose(0, 2, 1).reshape(-1, 6))
+    np.testing.assert_array_equal(negatives, 4 * counts[..., 0].transpose(0, 2, 1).reshape(-1, n_cells))
     expected = rule.measure(counts, settings, 2.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(thresholds, "measure_thresholds", kernel("measure_thresholds"))
+        for part in ("measure_thresholds", "measure_for_two"):
+            patch.setattr(thresholds, part, kernel(part))
         measures = rule.measure_candidates(found, settings, 2.0).measures
     for ours, theirs in zip(measures, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
@@ -420,7 +435,7 @@ def test_undominated_points_are_those_that_nothing_beats(kernel, rng, n_points, 
         if not expected or point[1] < expected[-1][1]:
             expected.append(point)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(thresholds, "list_front", kernel("list_front"))
+        patch.setattr(fronts, "list_front", kernel("list_front"))
         assert undominated(first, second, third).tolist() == [point[3] for point in expected]
         assert first[undominated(first, second)].round(12).tolist() == [point[0] for point in expected]
     places = np.empty(n_points, dtype=np.intp)

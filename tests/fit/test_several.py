@@ -73,6 +73,7 @@ def test_several_rounds_at_a_time_equal_the_twin(problem, options, merge):
     [
         {},
         {"notion": "statistical_parity", "epsilon": 0.02},
+        {"notion": "statistical_parity", "epsilon": np.float32(0.02)},
         {"notion": "equal_opportunity", "validation_fraction": None, "learning_rate": 0.2},
         {"notion": "none", "class_weight": "balanced_groups"},
         {"interaction_cst": [{"skill", "city"}], "monotonic_cst": {"skill": 1}},
@@ -89,19 +90,22 @@ def test_several_at_a_time_are_those_one_by_one(monkeypatch, options, kind):
 
 
 @pytest.mark.parametrize(
-    "limits", [{"ROOM": 2.0**54}, {"SHRUNK": 0}, {"LARGE": 2.0**2}, {"ROOM": 2.0**54, "SHRUNK": 1}]
+    "limits", [{"ROOM": 2.0**54}, {"SHRUNK": -1}, {"LARGE": 2.0**2}, {"ROOM": 2.0**54, "SHRUNK": 1}]
 )
 def test_weights_that_grow_and_shrink(monkeypatch, limits):
     """What is rare: sums that need room, that have become few, and floats that have become large."""
     for name, value in limits.items():
         monkeypatch.setattr(weights, name, value)
         monkeypatch.setattr(several, name, value)
-    renewed, list_everything = [], boosting.list_everything
-    usual = fitted(kind="none")
+    together = fitted(kind="none")
     one_by_one(monkeypatch)
-    monkeypatch.setattr(rounds, "list_everything", lambda *given: renewed.append(given) or list_everything(*given))
-    assert_same(usual, fitted(kind="none"))
-    assert renewed or "LARGE" in limits
+    renewed, renew = [], weights.RowWeights._renew
+    added, add_up = [], weights.RowWeights._add_up
+    monkeypatch.setattr(weights.RowWeights, "_renew", lambda *given: renewed.append(given[1]) or renew(*given))
+    monkeypatch.setattr(weights.RowWeights, "_add_up", lambda *given: added.append(given) or add_up(*given))
+    assert_same(together, fitted(kind="none"))
+    # Once when training starts, and the sums once in each round besides.
+    assert len(added) > 41 if "LARGE" in limits else len(renewed) > 1
 
 
 def test_a_perfect_tree_ends_it(monkeypatch):
@@ -115,10 +119,12 @@ def test_a_perfect_tree_ends_it(monkeypatch):
 
 
 def test_no_vote_at_all_ends_it(monkeypatch):
+    calls = how_often(monkeypatch)
     X, y, group = pd.DataFrame({"x": np.zeros(40)}), np.arange(40) % 2, np.arange(40) // 2 % 2
     for _ in range(2):
         with pytest.raises(ValueError, match="no better than chance"):
             AdaFairClassifier("none", class_weight="balanced", **SEVERAL).fit(X, y, sensitive_features=group)
+        assert len(calls) == 1
         one_by_one(monkeypatch)
 
 
@@ -127,9 +133,20 @@ class OwnCosts(EqualOpportunity):
         return super().costs(counts, epsilon) / 2
 
 
+def own_costs_of_an_instance():
+    notion = EqualOpportunity()
+    notion.costs = lambda counts, epsilon=0.0: np.zeros(counts.shape[:-1])
+    return notion
+
+
 class OwnRate(FairnessNotion):
     name = "accuracy_parity"
     gaps = (Gap("accuracy", accuracy, boosts=(0, 1), high_is_good=True),)
+
+
+class Listed(FairnessNotion):
+    name = "listed"
+    gaps = (Gap("fnr", EqualOpportunity.gaps[0].rate, boosts=np.array([0, 1])),)
 
 
 class Twice(FairnessNotion):
@@ -143,6 +160,8 @@ class Twice(FairnessNotion):
         {"notion": OwnCosts()},
         {"notion": OwnRate()},
         {"notion": Twice()},
+        {"notion": Listed()},
+        {"notion": own_costs_of_an_instance()},
         {"cumulative": False},
         {"threshold": 0.0},
         {"max_depth": 1},

@@ -33,7 +33,7 @@ def undominated(first: Floats, second: Floats, third: Floats | None = None) -> P
     That is the one with the lowest ``third``, or else the first of them. A point whose measure is not defined (NaN) is
     none.
     """
-    from .._engine.kernels.thresholds import list_front  # numba is needed only now
+    from .._engine.kernels.fronts import list_front  # numba is needed only now
 
     third = np.zeros(len(first)) if third is None else third
     measures = (np.array(measure, dtype=np.float64) for measure in (first, second, third))  # a notion may give any kind

@@ -203,6 +203,7 @@ def train_bags(
     interrupted = Interrupted()
 
     def train(fold: Fold) -> Bag:
+        interrupted.check()
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
             boosted = boost(learner, settings, progress, unit, interrupted.check)

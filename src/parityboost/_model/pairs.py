@@ -10,7 +10,7 @@ they add up to the same score to the last bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from .._engine.codes import MISSING, N_CODES
 from .grid import all_on_grid
 from .trees import Tree
 
+AT_ONCE = 1 << 10  # sides of trees whose votes are added up together
 Cells = dict[tuple[int, int], tuple[NDArray[np.uint8], NDArray[np.uint8]]]  # rows and columns of a pair, per code
 
 
@@ -148,26 +149,34 @@ def add_up(uses: Uses, cells: Cells, alphas: Floats, n_features: int, weights: d
     Sums are of multiples of a grid, so exact, and a product of matrices may add them up.
     """
     tables = np.zeros((n_features, N_CODES))
-    if uses.alone:
-        features, trees, lefts, below = (np.array(part) for part in zip(*sorted(uses.alone), strict=True))
+    for some in _parts(sorted(uses.alone)):
+        features, trees, lefts, below = (np.array(part) for part in zip(*some, strict=True))
         is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
         used, first = np.unique(features, return_index=True)
-        tables[used] = np.add.reduceat(np.where(is_here, votes, 0.0), first, axis=0)
+        tables[used] += np.add.reduceat(np.where(is_here, votes, 0.0), first, axis=0)
     pairs = []
     for (pair, sides), (row_of, column_of) in zip(uses.pairs.items(), cells.values(), strict=True):
         rows, columns = first_of_each(row_of), first_of_each(column_of)
-        trees, lefts, below, root_first = (np.array(part) for part in zip(*sides, strict=True))
-        is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
-        by_row = np.where(root_first[:, None], is_here[:, rows], votes[:, rows])
-        by_column = np.where(root_first[:, None], votes[:, columns], is_here[:, columns])
+        scores = np.zeros((len(rows), len(columns)))
+        for some in _parts(sides):
+            trees, lefts, below, root_first = (np.array(part) for part in zip(*some, strict=True))
+            is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
+            by_row = np.where(root_first[:, None], is_here[:, rows], votes[:, rows])
+            by_column = np.where(root_first[:, None], votes[:, columns], is_here[:, columns])
+            scores += by_row.T @ by_column
         fine = weights[pair]
         weight = fine.weight
         if fine.row_of is not row_of or fine.column_of is not column_of:
             weight = np.zeros((len(rows), len(columns)))
             at = row_of[representatives(fine.row_of)][:, None], column_of[representatives(fine.column_of)][None, :]
             np.add.at(weight, at, fine.weight)
-        pairs.append(Pair(pair, row_of, column_of, by_row.T @ by_column, weight))
+        pairs.append(Pair(pair, row_of, column_of, scores, weight))
     return Effects(tables, pairs)
+
+
+def _parts(sides: list[Any]) -> list[list[Any]]:
+    """Some sides at a time, so that what is made of them does not take much memory."""
+    return [sides[start : start + AT_ONCE] for start in range(0, len(sides), AT_ONCE)]
 
 
 def _votes_below(
@@ -221,21 +230,21 @@ def _additive_part(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
     of_rows, of_columns = weight.sum(axis=1), weight.sum(axis=0)
     used_rows, used_columns = of_rows.nonzero()[0], of_columns.nonzero()[0]
     n, both, total = len(used_rows), len(used_rows) + len(used_columns), of_rows.sum()
-    w, s = weight, scores
+    w, s = weight / total, scores
     if both < len(of_rows) + len(of_columns):
-        w, s = (table[used_rows[:, None], used_columns] for table in (weight, scores))
+        w, s = (table[used_rows[:, None], used_columns] for table in (w, scores))
     products = w * s
     matrix, target = np.zeros((both, both)), np.empty(both)
     matrix[:n, n:], matrix[n:, :n] = w, w.T
-    matrix.flat[:: both + 1] = np.concatenate((of_rows[used_rows], of_columns[used_columns]))
+    matrix.flat[:: both + 1] = np.concatenate((of_rows[used_rows], of_columns[used_columns])) / total
     target[:n], target[n:] = products.sum(axis=1), products.sum(axis=0)
-    solved = np.linalg.lstsq(matrix / total, target / total, rcond=None)[0]
+    solved = np.linalg.lstsq(matrix, target, rcond=None)[0]
     rows, columns = np.zeros(len(of_rows)), np.zeros(len(of_columns))
     rows[used_rows], columns[used_columns] = solved[:n], solved[n:]
     if n < len(rows):
         empty = of_rows == 0.0
-        rows[empty] = (scores[empty] - columns) @ of_columns / total
+        rows[empty] = (scores[empty] - columns) @ (of_columns / total)
     if both - n < len(columns):
         empty = of_columns == 0.0
-        columns[empty] = (scores[:, empty].T - rows) @ of_rows / total
+        columns[empty] = (scores[:, empty].T - rows) @ (of_rows / total)
     return all_on_grid(rows), all_on_grid(columns)

@@ -12,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from .._arrays import Codes, Floats
+from .._choice.settings import Settings
 from .._engine.codes import X_BINNED_DTYPE
 from .._fit.learners.stump import Histograms, StumpSearch, TrainedStump, boost_wrong, selection_leaves, staged_margins
 from .._fit.samples import CodedSample, Leaves, Sample
@@ -274,6 +275,9 @@ class SmoteLearner:
             votes=-votes,
             confidences=tuple(1.0 - share for share in trained.confidences),
         )
+
+    def several(self, settings: Settings, most: int) -> None:
+        return None
 
     def selection_leaves(self, trained: TrainedStump) -> Leaves:
         return selection_leaves(self._search.bundles, self._selection_codes, trained)

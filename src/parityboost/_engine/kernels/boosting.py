@@ -13,7 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import Array, compiled, compiled_brief
-from .rounds import ABOVE_ZERO, change_weights, fill_counts, list_everything, move_margins, relative_factors
+from .rounds import (
+    ABOVE_ZERO,
+    change_weights,
+    fill_counts,
+    list_everything,
+    move_margins,
+    real_factors,
+    relative_factors,
+)
 from .splitting import Columns, Found
 from .thresholds import FALSE_NEGATIVE, FALSE_POSITIVE
 from .trees import Grown, Rows, Weighing, grow
@@ -176,8 +184,7 @@ def reweigh(
     """
     blocks, n_leaves = train.blocks, votes.shape[0]
     right, wrong = np.empty(n_leaves), np.empty(n_leaves)
-    for leaf in range(n_leaves):
-        right[leaf], wrong[leaf] = math.exp(-abs(votes[leaf])), math.exp(abs(votes[leaf]))
+    real_factors(votes, right, wrong)
     factors, largest = np.empty((2 * n_groups, n_leaves)), np.empty(2)
     relative_factors(1.0 + costs, right, wrong, votes, weights.cell_mass, leaf_mass, weights.scale, factors, largest)
     weights.is_renewed[:] = False

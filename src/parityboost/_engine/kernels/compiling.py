@@ -32,7 +32,7 @@ def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
     return tuple((name, status.st_mtime, status.st_size) for name, status in known)
 
 
-STAMP = stamp(Path(__file__).parent)
+STAMP = stamp(Path(__file__).parent) + stamp(Path(__file__).parents[1])  # where ``codes`` has their constants
 
 
 class ForgivingCache:

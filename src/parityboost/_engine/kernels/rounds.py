@@ -9,6 +9,7 @@ its factors have multiplied up to. What is *summed* is the integer ``mass · max
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,13 @@ def fill_counts(cells: Array, positives: Array, kind: int, cell_mass: Array, uni
     for cell in range(2 * n_groups):
         of_group, y = counts[cell % n_groups], cell // n_groups
         of_group[y, 0], of_group[y, 1] = (cell_mass[cell] - positive[cell]) * unit, positive[cell] * unit
+
+
+@compiled_brief
+def real_factors(votes: Array, right: Array, wrong: Array) -> None:
+    """What votes of any size multiply the weights of those by who are right about, or wrong: exp(-|h|) and exp(|h|)."""
+    for leaf in range(votes.shape[0]):
+        right[leaf], wrong[leaf] = math.exp(-abs(votes[leaf])), math.exp(abs(votes[leaf]))
 
 
 @compiled_brief

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..._arrays import Codes, Floats
+from ..._choice.settings import Settings
 from ..._model.ensemble import EstimatorEnsemble
 from ..samples import Leaves, Sample
 from .base import Trained
@@ -95,6 +96,9 @@ class EstimatorLearner:
         wrong = predicted != self.train.y
         error = float(self._weights[wrong].sum())
         return TrainedEstimator(estimator, error, Leaves(predicted, LEAF_OF_CODE), VOTES, wrong, confidences)
+
+    def several(self, settings: Settings, most: int) -> None:
+        return None
 
     def selection_leaves(self, trained: TrainedEstimator) -> Leaves:
         return Leaves(self._predict(trained.model, self._X_selection), LEAF_OF_CODE)

@@ -18,13 +18,17 @@ from ..weights import LARGE, ROOM, SHRUNK, RowWeights
 
 # A leaf is 2 · the side of the first split + the side of the second; a side that is not split is all on its left.
 LEAVES = np.arange(MAX_LEAVES, dtype=np.uint8)
+# Rounds in one call look at no more cells of the training rows than this, which takes a tenth of a second or so: nobody
+# wants to wait longer for Ctrl-C.
+MAX_CELLS = 1 << 26
 WHY = {boosting.NO_VOTES: "termination", boosting.PERFECT: "perfect"}
 
 
 def charges_of(notion: FairnessNotion, epsilon: float) -> boosting.Charges | None:
     """What a kernel makes groups pay for; None if the notion has costs or rates of its own."""
     gaps = notion.gaps
-    if type(notion).costs is not FairnessNotion.costs or not all(_is_plain(gap) for gap in gaps):
+    costs = getattr(notion.costs, "__func__", None)
+    if costs is not FairnessNotion.costs or not all(_is_plain(gap) for gap in gaps):
         return None
     boosts, ahead = np.zeros((2, len(gaps), 2), dtype=np.bool_)
     for k, gap in enumerate(gaps):
@@ -36,7 +40,10 @@ def charges_of(notion: FairnessNotion, epsilon: float) -> boosting.Charges | Non
 
 def _is_plain(gap: Gap) -> bool:
     known = type(gap) is Gap and gap.rate in COUNTED_RATES
-    return known and all(labels in ((), (0,), (1,), (0, 1), (1, 0)) for labels in (gap.boosts, gap.boosts_ahead))
+    return known and all(
+        type(labels) is tuple and labels in ((), (0,), (1,), (0, 1), (1, 0))
+        for labels in (gap.boosts, gap.boosts_ahead)
+    )
 
 
 class Several:
@@ -45,7 +52,7 @@ class Several:
     Parameters
     ----------
     most : int
-        How many rounds there are at a time, at most.
+        How many rounds there are at a time, at most; of many rows there are fewer.
     train : Sample
         The training rows.
     rows, other : trees.Rows
@@ -68,7 +75,7 @@ class Several:
         weights: RowWeights,
         charges: boosting.Charges,
     ) -> None:
-        self.most = most
+        self.most = most = max(min(most, MAX_CELLS // max(rows.codes.size, 1)), 1)
         self._train, self._rows, self._other = train, rows, other
         self._search, self._weights, self._charges = search, weights, charges
         n_groups, n_rows = train.n_groups, len((other if len(other.blocks) else rows).leaves)

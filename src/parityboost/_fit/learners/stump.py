@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..._arrays import Codes, Floats, Integers
 from ..._choice.settings import Settings
 from ..._engine.codes import N_CODES
-from ..._engine.kernels import splitting
+from ..._engine.kernels import rounds, splitting
 from ..._engine.threads import Team
 from ..._model.ensemble import StumpEnsemble
 from ..._model.grid import ALPHA_GRID
@@ -271,8 +271,8 @@ def boost_wrong(weights: RowWeights, trained: TrainedLeaves, costs: Floats, alph
     """Change the weights as :meth:`Learner.reweight` says; the new sum of weights by the old one."""
     right = ONES[: len(trained.votes)]
     if update == "real":
-        sizes = [abs(alpha * vote) for vote in trained.votes.tolist()]
-        right, wrong = (np.array([math.exp(sign * size) for size in sizes]) for sign in (-1.0, 1.0))
+        right, wrong = np.empty((2, len(trained.votes)))
+        rounds.real_factors(trained.votes, right, wrong)
     elif update == "confidence":
         wrong = np.array([math.exp(2.0 * alpha * share) for share in trained.confidences])
     else:

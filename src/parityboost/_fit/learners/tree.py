@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..._arrays import Floats, Integers
 from ..._choice.settings import Settings
+from ..._engine.codes import BLOCK_ROWS
 from ..._engine.cpu import MAX_LEAVES
 from ..._engine.kernels import boosting, splitting, trees
 from ..._engine.kernels.trees import Grown, Weighing
@@ -67,7 +68,9 @@ class TreeSearch(StumpSearch):
         self._lists = sample.team.backend.lists(len(sample), len(sample.blocks))
         self._allowed = np.empty_like(self._all_columns)
         # Passes that several threads share, or another device makes, are made one by one.
-        self._is_one_go = isinstance(train.codes, np.ndarray) and sample.team.n_sharing(*train.codes.shape) < 2
+        passes = train.codes.shape, (len(sample.blocks), BLOCK_ROWS)
+        is_here = isinstance(train.codes, np.ndarray)
+        self._is_one_go = is_here and all(sample.team.n_sharing(*work) < 2 for work in passes)
         self._has_selection = selection is not train
         if self._is_one_go:
             self._grown, self._leaf_mass = Grown.room(), np.empty((MAX_LEAVES, 2), dtype=np.int64)
