@@ -5,30 +5,25 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from test_against_reference import assert_equal_to_the_last_bit, fit_both
 
 from conftest import make_people
 from parityboost import AdaFairClassifier, ParityBoostClassifier
 from parityboost._engine.kernels import boosting, histogram, rounds, splitting, trees
-from parityboost._fit import ranking, weights
+from parityboost._fit import loop, ranking, weights
 from parityboost._fit.learners import several
-from parityboost._fit.learners.tree import TreeLearner
+from parityboost._fit.learners.stump import NativeLearner
 from parityboost.notions import EqualOpportunity, FairnessNotion, Gap, accuracy
 from problems import OPTIONS, problems
 
-SEVERAL = {
-    "update": "real",
-    "max_depth": 2,
-    "threshold": "auto",
-    "cumulative": True,
-    "learner_weight": "error",
-    "n_iter_no_change": None,
-}
+KNOWN = {"cumulative": True, "learner_weight": "error", "n_iter_no_change": None}
+SEVERAL = {"update": "real", "max_depth": 2, "threshold": "auto", **KNOWN}
 KERNELS = boosting, histogram, rounds, splitting, trees
 
 
 def one_by_one(patch):
-    patch.setattr(TreeLearner, "several", lambda *_: None)
+    patch.setattr(NativeLearner, "several", lambda *_: None)
 
 
 def how_often(patch):
@@ -54,13 +49,14 @@ def assert_same(one, other):
     pd.testing.assert_frame_equal(one.history_, other.history_, check_exact=True)
 
 
-@settings(max_examples=60)
-@given(problems(), OPTIONS, st.booleans())
-def test_several_rounds_at_a_time_equal_the_twin(problem, options, merge):
-    options = options | SEVERAL
+@settings(max_examples=150)
+@given(problems(), OPTIONS, st.sampled_from([0.0, "auto"]), st.booleans())
+def test_several_rounds_at_a_time_equal_the_twin(problem, options, threshold, merge):
+    options = options | KNOWN | {"threshold": threshold}
     with pytest.MonkeyPatch.context() as patch:
         calls = how_often(patch)
         patch.setattr(ranking, "MAX_NOTED", 5)
+        patch.setattr(loop, "MAX_TOGETHER", 5)
         twin, model, _ = fit_both(problem, options, merge)
     assert calls
     if model is not None:
@@ -78,6 +74,11 @@ def test_several_rounds_at_a_time_equal_the_twin(problem, options, merge):
         {"notion": "none", "class_weight": "balanced_groups"},
         {"interaction_cst": [{"skill", "city"}], "monotonic_cst": {"skill": 1}},
         {"interaction_cst": "no_interactions", "criterion": "error"},
+        {"max_depth": 1},
+        {"max_depth": 1, "threshold": 0.0, "update": "confidence"},
+        {"max_depth": 1, "update": "discrete", "validation_fraction": None, "monotonic_cst": {"skill": 1}},
+        {"threshold": 0.0, "update": "discrete", "learning_rate": 0.5},
+        {"threshold": 0.0, "update": "confidence", "validation_fraction": None},
     ],
 )
 def test_several_at_a_time_are_those_one_by_one(monkeypatch, options, kind):
@@ -163,9 +164,9 @@ class Twice(FairnessNotion):
         {"notion": Listed()},
         {"notion": own_costs_of_an_instance()},
         {"cumulative": False},
-        {"threshold": 0.0},
-        {"max_depth": 1},
-        {"update": "discrete"},
+        {"threshold": 0.125},
+        {"update": "discrete", "learner_weight": "cost"},
+        {"threshold": 0.0, "update": "confidence", "cumulative": False},
         {"n_iter_no_change": 3},
         {"costs_from": "validation"},
         {"verbose": 1},
@@ -179,18 +180,23 @@ def test_what_a_kernel_does_not_know_is_done_one_by_one(monkeypatch, options):
 
 def test_compiled_and_interpreted_rounds_are_the_same(monkeypatch):
     people = make_people(150, 3)
-    options = {"n_bags": 2, "n_estimators": 5, "random_state": 0}
-    models = []
-    for notion in ("statistical_parity", "disparate_mistreatment"):
-        X, y, group = people
-        models.append(ParityBoostClassifier(notion, **options).fit(X, y, sensitive_features=group))
+    options = {"n_estimators": 5, "random_state": 0}
+    X, y, group = people
+    models = [
+        ParityBoostClassifier("statistical_parity", n_bags=2, **options),
+        ParityBoostClassifier("disparate_mistreatment", n_bags=2, **options),
+        AdaFairClassifier("equal_opportunity", **options),
+        AdaFairClassifier("equal_opportunity", max_depth=2, update="discrete", validation_fraction=None, **options),
+    ]
+    for model in models:
+        model.fit(X, y, sensitive_features=group)
     for module in KERNELS:
         for name, kernel in list(vars(module).items()):
             if hasattr(kernel, "py_func"):
                 monkeypatch.setattr(module, name, kernel.py_func)
     calls = how_often(monkeypatch)
     for model in models:
-        again = ParityBoostClassifier(model.notion, **options).fit(X, y, sensitive_features=group)
+        again = clone(model).fit(X, y, sensitive_features=group)
         np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
         pd.testing.assert_frame_equal(model.history_, again.history_, check_exact=True)
-    assert calls
+    assert len(calls) == 6  # two of them have two bags

@@ -22,6 +22,7 @@ from .ranking import Ranking
 
 # A learner with less weighted error than this is perfect: there is nothing left to boost.
 PERFECT = 1e-10
+MAX_TOGETHER = 32  # rounds that are boosted in one call
 
 
 class Round(NamedTuple):
@@ -92,16 +93,20 @@ def boost(
             offers.add_measured(found)
 
     # Where nobody watches and all is known beforehand, rounds need not be asked for one by one.
-    if is_ranked and is_real and counted_already and not watch_objective:
-        several = learner.several(settings, ranking.most)
+    if counted_already and not watch_objective and (is_ranked or settings.threshold == 0.0):
+        several = learner.several(settings, ranking.most if is_ranked else MAX_TOGETHER)
         if several is not None:
             why: str | None = None
             while why is None and len(rounds) < settings.n_estimators:
                 found, why = several.next(min(several.most, settings.n_estimators - len(rounds)))
-                for leaves, record in found:
-                    ranking.note(leaves, record.steps)
-                    rounds.append(record)
-                look_at_thresholds()
+                rounds += [record for _, record in found]
+                if is_ranked:
+                    for leaves, record in found:
+                        ranking.note(leaves, record.steps)
+                    look_at_thresholds()
+                else:
+                    for counts, _ in found:
+                        offers.add_counts(counts)
             return _ended(rounds, offers, why or stopped, settings)
 
     for j in range(1, settings.n_estimators + 1):

@@ -225,7 +225,6 @@ class RowWeights:
             np.array(self._class_mass, dtype=np.int64),
             np.array(self._targets, dtype=np.int64),
             is_renewed,
-            self._cell_mass,
         )
 
     def take_back(self, lent: boosting.Weights) -> None:

@@ -1,4 +1,4 @@
-"""Rounds of boosting without the interpreter: what ``_fit.loop`` does with trees whose votes have any size.
+"""Rounds of boosting without the interpreter: what ``_fit.loop`` does with stumps and trees in the usual cases.
 
 Threads that come back to the interpreter after each pass over few rows wait for each other most of the time. So here
 are the steps of a round in the same order and with the same numbers to the last bit: the tree, the margins, the costs
@@ -24,10 +24,12 @@ from .rounds import (
 )
 from .splitting import Columns, Found
 from .thresholds import FALSE_NEGATIVE, FALSE_POSITIVE
-from .trees import Grown, Rows, Weighing, grow
+from .trees import Grown, Rows, Weighing, find_stump, grow
 
+# How weights are changed.
+REAL, CONFIDENCE, DISCRETE = 0, 1, 2
 # How it ended.
-GOES_ON, NO_VOTES, PERFECT = 0, 1, 2
+GOES_ON, NO_BETTER_THAN_CHANCE, PERFECT = 0, 1, 2
 
 
 class Charges(NamedTuple):
@@ -51,12 +53,14 @@ class Weights(NamedTuple):
     class_mass: Array
     targets: Array
     is_renewed: Array  # whether all rows of a class are listed, with all that they weigh
-    cell_mass: Array
 
 
-class Limits(NamedTuple):
-    """What the sums of weights keep to, and what is perfect."""
+class How(NamedTuple):
+    """How rounds are boosted, and what the sums of weights keep to."""
 
+    update: int
+    learning_rate: float
+    is_ranked: bool  # whether rows that θ is chosen on are put into leaves, or their margins counted
     room: float
     shrunk: int
     large: float
@@ -66,6 +70,7 @@ class Limits(NamedTuple):
 class Search(NamedTuple):
     """What trees are grown from and with, see ``trees.grow`` and ``trees.Weighing``."""
 
+    max_depth: int
     lists: tuple[Array, Array, Array]
     histograms: Array
     part: Array
@@ -92,11 +97,12 @@ class Records(NamedTuple):
     votes: Array  # [round, leaf], from right to left
     shares: Array
     errors: Array  # by round
+    alphas: Array
     growths: Array  # the new sum of weights by the old one
     counts: Array  # [round, group, y_true, y_pred]
     costs: Array  # [round, group, class]
-    leaves: Array  # [round, row] of the rows that θ is chosen on
-    mass_unit: float
+    leaves: Array  # [round, row] of the rows that θ is chosen on,
+    other_counts: Array  # or their [round, group, y_true, y_pred]
 
 
 @compiled_brief
@@ -165,36 +171,48 @@ def n_bits_of(number: int) -> int:
     return n
 
 
+@compiled_brief
+def alpha_of(error: float, how: How, grid: float) -> float:
+    """The learner's weight, a multiple of the grid: see ``learner_weight`` of ``_fit.loop``."""
+    right = 1.0 - error
+    if right <= error:
+        return 0.0
+    alpha = how.learning_rate * (0.5 * math.log(right / max(error, how.perfect)))
+    rounded: float = np.rint(alpha / grid) * grid
+    return rounded
+
+
 @compiled
 def reweigh(
     train: Rows,
     n_groups: int,
+    column: Array,
     leaf_of_code: Array,
     votes: Array,
+    right: Array,
+    wrong: Array,
     costs: Array,
     leaf_mass: Array,
     changes: tuple[Array, Array, Array],
     weights: Weights,
-    limits: Limits,
+    how: How,
     units: Array,
 ) -> float:
-    """Multiply all rows by exp(-y·h), and misclassified ones by their cost too; the new sum of weights.
+    """Multiply misclassified rows by ``(1 + costs) * wrong[leaf]``, the others by ``right[leaf]``; the new sum.
 
     The histograms have had all changes so far.
     """
-    blocks, n_leaves = train.blocks, votes.shape[0]
-    right, wrong = np.empty(n_leaves), np.empty(n_leaves)
-    real_factors(votes, right, wrong)
-    factors, largest = np.empty((2 * n_groups, n_leaves)), np.empty(2)
-    relative_factors(1.0 + costs, right, wrong, votes, weights.cell_mass, leaf_mass, weights.scale, factors, largest)
+    blocks = train.blocks
+    factors, largest = np.empty((2 * n_groups, votes.shape[0])), np.empty(2)
+    relative_factors(1.0 + costs, right, wrong, votes, train.cell_mass, leaf_mass, weights.scale, factors, largest)
     weights.is_renewed[:] = False
     for y in range(2):
         expected = largest[y] * float(weights.sums[y] + weights.class_mass[y])
-        if expected >= limits.room:
+        if expected >= how.room:
             shift(weights, blocks, n_groups, y, weights.targets[y] - math.frexp(expected)[1])
     rows, gains, n_rows = changes
     change_weights(
-        train.leaves,
+        column,
         leaf_of_code,
         factors,
         weights.values,
@@ -210,7 +228,7 @@ def reweigh(
     new_total: float = add_up(weights, blocks, n_groups, units)
     for y in range(2):
         n_bits = n_bits_of(weights.sums[y])
-        if not weights.is_renewed[y] and n_bits < weights.targets[y] - limits.shrunk:
+        if not weights.is_renewed[y] and n_bits < weights.targets[y] - how.shrunk:
             shift(weights, blocks, n_groups, y, weights.targets[y] - n_bits)
     if weights.is_renewed[0] or weights.is_renewed[1]:
         for b in range(blocks.shape[0]):
@@ -221,79 +239,124 @@ def reweigh(
 
 
 @compiled
+def count_after(rows: Rows, column: Array, leaf_of_code: Array, steps: Array, positives: Array, counts: Array) -> None:
+    """Add a step per leaf to the margins, and count predictions."""
+    blocks = rows.blocks
+    move_margins(column, leaf_of_code, steps, 0.0, False, rows.margin, rows.mass, blocks, 0, blocks.shape[0], positives)
+    fill_counts(blocks, positives, ABOVE_ZERO, rows.cell_mass, rows.unit, counts)
+
+
+@compiled
 def boost_rounds(
     n_rounds: int,
     train: Rows,
     other: Rows,
     n_groups: int,
-    margin: Array,
     search: Search,
     changes: tuple[Array, Array, Array],
     weights: Weights,
-    limits: Limits,
+    how: How,
     charges: Charges,
     records: Records,
 ) -> tuple[int, int]:
-    """Up to so many rounds; how many there are, and why there are no more."""
-    blocks, grown = train.blocks, search.grown
-    n_blocks = blocks.shape[0]
-    positives, units = np.empty((n_blocks, 3), dtype=np.int64), np.empty(2)
-    leaf_of_code = np.arange(4).astype(np.uint8)
+    """Up to so many rounds; how many there are, and why there are no more.
+
+    ``other`` has the rows that θ is chosen on, none if they are the training rows.
+    """
+    blocks, grown, columns, has_other = train.blocks, search.grown, search.columns, len(other.blocks) > 0
+    positives = np.empty((max(blocks.shape[0], other.blocks.shape[0]), 3), dtype=np.int64)
+    n_leaves, four, units = 2 * search.max_depth, np.arange(4).astype(np.uint8), np.empty(2)
+    votes, shares, wrong = grown.votes[:n_leaves], grown.shares[:n_leaves], grown.wrong
+    right_factors, wrong_factors = np.ones(n_leaves), np.empty(n_leaves)
     total: float = add_up(weights, blocks, n_groups, units)
     for j in range(n_rounds):
         for y in range(2):
             if weights.is_renewed[y]:
                 search.histograms[:, y] = 0
         weighing = Weighing(search.criterion, units, total, search.prior * total, search.rate, search.grid)
-        grow(
-            train,
-            other,
-            n_groups,
-            weights.values,
-            changes,
-            search.lists,
-            search.histograms,
-            search.part,
-            search.mass_of,
-            search.columns,
-            search.sets,
-            weighing,
-            search.allowed,
-            search.found,
-            grown,
-            search.leaf_mass,
-        )
+        if search.max_depth == 2:
+            grow(
+                train,
+                other,
+                n_groups,
+                weights.values,
+                changes,
+                search.lists,
+                search.histograms,
+                search.part,
+                search.mass_of,
+                columns,
+                search.sets,
+                weighing,
+                search.allowed,
+                search.found,
+                grown,
+                search.leaf_mass,
+            )
+            column, other_column, leaf_of_code = train.leaves, other.leaves, four
+        else:
+            find_stump(
+                train,
+                n_groups,
+                changes,
+                search.histograms,
+                search.mass_of,
+                columns,
+                weighing,
+                search.allowed,
+                search.found,
+                grown,
+                search.leaf_mass,
+            )
+            bundle = columns.bundle_of[grown.features[0]]
+            column, other_column, leaf_of_code = train.codes[bundle], other.codes[bundle], grown.side_of_code
         changes[2][:] = 0
         weights.is_renewed[:] = False
-        votes = grown.votes
-        if not (votes[0] != 0.0 or votes[1] != 0.0 or votes[2] != 0.0 or votes[3] != 0.0):
-            return j, NO_VOTES
-        move_margins(train.leaves, leaf_of_code, votes, 0.0, False, margin, train.mass, blocks, 0, n_blocks, positives)
-        fill_counts(blocks, positives, ABOVE_ZERO, weights.cell_mass, records.mass_unit, records.counts[j])
+        error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
+        alpha = 1.0 if how.update == REAL else alpha_of(error, how, search.grid)
+        if alpha <= 0.0 or (how.update == REAL and not votes.any()):
+            return j, NO_BETTER_THAN_CHANCE
+        steps = alpha * votes
+        count_after(train, column, leaf_of_code, steps, positives[: len(blocks)], records.counts[j])
         charge(records.counts[j], charges, records.costs[j])
+        if how.update == REAL:
+            real_factors(votes, right_factors, wrong_factors)
+        else:
+            for leaf in range(n_leaves):
+                confidence = shares[leaf] if how.update == CONFIDENCE else 1.0
+                wrong_factors[leaf] = math.exp(2.0 * alpha * confidence)
         new_total = reweigh(
             train,
             n_groups,
+            column,
             leaf_of_code,
             votes,
+            right_factors,
+            wrong_factors,
             records.costs[j],
             search.leaf_mass,
             changes,
             weights,
-            limits,
+            how,
             units,
         )
         records.growths[j] = new_total / total
         total = new_total
-        if total > limits.large:  # a power of two for both classes changes nothing but the size of the floats
-            weights.scale[:] /= limits.large
+        if total > how.large:  # a power of two for both classes changes nothing but the size of the floats
+            weights.scale[:] /= how.large
             total = add_up(weights, blocks, n_groups, units)
-        wrong = grown.wrong
-        records.errors[j] = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / weighing.total
+        if how.is_ranked:
+            chosen_on = other_column if has_other else column
+            for i in range(records.leaves.shape[1]):
+                records.leaves[j, i] = leaf_of_code[chosen_on[i]]
+        elif has_other:
+            count_after(
+                other, other_column, leaf_of_code, steps, positives[: len(other.blocks)], records.other_counts[j]
+            )
+        records.errors[j], records.alphas[j] = error, alpha
         records.features[j], records.splits[j] = grown.features, grown.splits
         records.missing_left[j], records.gains[j] = grown.missing_left, grown.gains
-        records.votes[j], records.shares[j] = votes, grown.shares
-        records.leaves[j] = other.leaves if len(other.blocks) > 0 else train.leaves
-        if records.errors[j] <= limits.perfect:
+        records.votes[j], records.shares[j] = grown.votes, grown.shares
+        if error <= how.perfect:
             return j + 1, PERFECT
     return n_rounds, GOES_ON

@@ -66,13 +66,16 @@ class Grown(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows that are put into leaves, and the sample weight per [block, leaf]."""
+    """The rows of a sample; those of a tree are put into leaves."""
 
     codes: Array
     mass: Array
     blocks: Array
+    margin: Array
+    cell_mass: Array
+    unit: float  # of masses
     leaves: Array
-    leaf_mass: Array
+    leaf_mass: Array  # sample weight per [block, leaf]
 
 
 @compiled_brief
@@ -155,6 +158,41 @@ def settle_side(histograms: Array, side: int, columns: Columns, weighing: Weighi
     node = 1 + side
     grown.features[node], grown.splits[node] = best, found.splits[best]
     grown.missing_left[node], grown.gains[node] = found.missing_left[best], gain
+
+
+@compiled
+def find_stump(
+    train: Rows,
+    n_groups: int,
+    changes: tuple[Array, Array, Array],
+    histograms: Array,
+    mass_of: Array,
+    columns: Columns,
+    weighing: Weighing,
+    allowed: Array,
+    found: Found,
+    grown: Grown,
+    leaf_mass: Array,
+) -> None:
+    """The best stump: what there is of a tree before its sides are split. Its leaves are the sides."""
+    rows, gains, n_rows = changes
+    codes, sums = train.codes, grown.side_sums
+    add_to_histograms(codes, rows, gains, n_rows, train.blocks, n_groups, 0, codes.shape[0], histograms)
+    allowed[:] = True
+    limits = np.array([0.0, 1.0, TIE * weighing.total])
+    criterion, units, prior = weighing.criterion, weighing.units, weighing.prior
+    best_splits(histograms, units, columns, criterion, allowed, limits, prior, 0, len(allowed), found)
+    root: int = choose_stump(histograms, mass_of, columns, weighing.total, found, grown.side_of_code, sums, leaf_mass)
+    grown.features[0], grown.splits[0], grown.missing_left[0] = root, found.splits[root], found.missing_left[root]
+    votes, shares, wrong = grown.votes, grown.shares, grown.wrong
+    wrong[:] = 0.0
+    for leaf in range(2):
+        negative, positive = sums[leaf, 0] * units[0], sums[leaf, 1] * units[1]
+        votes[leaf], shares[leaf], wrong[leaf] = vote_of(
+            negative, positive, weighing.total, weighing.rate, weighing.grid
+        )
+    if found.scores[root] < 0.0:  # one leaf for all
+        votes[RIGHT], shares[RIGHT], wrong[RIGHT] = votes[LEFT], shares[LEFT], 0.0
 
 
 @compiled_brief

@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import Codes, Floats, Integers
 from ..._choice.settings import Settings
-from ..._engine.codes import N_CODES
-from ..._engine.kernels import rounds, splitting
+from ..._engine.codes import BLOCK_ROWS, N_CODES
+from ..._engine.cpu import MAX_LEAVES
+from ..._engine.kernels import boosting, rounds, splitting
+from ..._engine.kernels.trees import Grown
 from ..._engine.threads import Team
 from ..._model.ensemble import StumpEnsemble
 from ..._model.grid import ALPHA_GRID
@@ -23,9 +25,7 @@ from ..._table.bundles import Bundles
 from ..samples import CodedSample, Leaves
 from ..weights import Changes, RowWeights
 from .base import Trained
-
-if TYPE_CHECKING:
-    from .several import Several
+from .several import Several, charges_of, rows_of
 
 # A split is judged as if so much of all weight was in each of its leaves besides, of either class: with steps of any
 # size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
@@ -129,7 +129,12 @@ class StumpSearch:
         self._found = splitting.Found(
             np.empty(n_features), np.empty(n_features, dtype=np.int64), np.empty(n_features, dtype=np.bool_)
         )
+        self._train = train
         sample = train.sample
+        # Passes that several threads share, or another device makes, are made one by one.
+        passes = train.codes.shape, (len(sample.blocks), BLOCK_ROWS)
+        is_here = isinstance(train.codes, np.ndarray)
+        self._is_one_go = is_here and all(self._team.n_sharing(*work) < 2 for work in passes)
         self._mass_of = self._team.backend.sum_masses(
             train.codes, sample.placed_mass, sample.n_negative, sample.placed_blocks, sample.n_groups
         )
@@ -169,6 +174,44 @@ class StumpSearch:
             leaf_mass,
         )
 
+    def several(
+        self, settings: Settings, most: int, selection: CodedSample, histograms: Histograms, weights: RowWeights
+    ) -> Several | None:
+        """Who boosts several rounds at a time, if that can be."""
+        charges = charges_of(settings.notion, settings.epsilon)
+        if charges is None or not self._is_one_go:
+            return None
+        max_depth, lists, part, partners = self._below()
+        search = boosting.Search(
+            max_depth,
+            lists,
+            histograms.values,
+            part,
+            self._mass_of,
+            self._columns,
+            partners,
+            np.empty_like(self._all_columns),
+            self._found,
+            Grown.room(),
+            np.empty((MAX_LEAVES, 2), dtype=np.int64),
+            self._criterion,
+            0.0 if self._rate is None else PRIOR,
+            self._rate or 0.0,
+            ALPHA_GRID,
+        )
+        has_leaves = max_depth == 2
+        rows, other = (
+            rows_of(self._train, True, has_leaves),
+            rows_of(selection, selection is not self._train, has_leaves),
+        )
+        return Several(settings, most, rows, other, self._train.sample.n_groups, search, weights, charges)
+
+    def _below(self) -> tuple[int, Any, Integers, NDArray[np.bool_]]:
+        """The depth, and what is needed below a first split: lists, histograms, and which columns go together."""
+        lists = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        no_partners = np.empty((0, len(self._all_columns)), dtype=np.bool_)
+        return 1, lists, np.empty((0, 2, 2, N_CODES), dtype=np.int64), no_partners
+
     def _prior(self, total: float) -> float:
         """What is added to both classes of a leaf before it is judged."""
         return 0.0 if self._rate is None else PRIOR * total
@@ -189,6 +232,8 @@ class StumpSearch:
 class NativeLearner:
     """What the native learners share: the weights of the rows of a sample, and histograms of all of them.
 
+    Those who inherit it set ``_search``, a :class:`StumpSearch`.
+
     Parameters
     ----------
     train, selection : CodedSample
@@ -196,6 +241,8 @@ class NativeLearner:
     start : ndarray of shape (n_cells,)
         The factor that D¹ gives to the rows of each cell, besides their sample weights.
     """
+
+    _search: StumpSearch
 
     def __init__(self, train: CodedSample, selection: CodedSample, start: Floats) -> None:
         self.train, self.selection = train.sample, selection.sample
@@ -215,7 +262,7 @@ class NativeLearner:
         return boost_wrong(self._weights, trained, costs, alpha, update)
 
     def several(self, settings: Settings, most: int) -> Several | None:
-        return None
+        return self._search.several(settings, most, self._placed_selection, self._histograms, self._weights)
 
     def distribution(self) -> Floats:
         return self._weights.distribution()

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import Floats, Integers
-from ..._choice.settings import Settings
-from ..._engine.codes import BLOCK_ROWS
 from ..._engine.cpu import MAX_LEAVES
-from ..._engine.kernels import boosting, splitting, trees
+from ..._engine.kernels import splitting, trees
 from ..._engine.kernels.trees import Grown, Weighing
 from ..._model.grid import ALPHA_GRID
 from ..._model.tree_ensemble import TreeEnsemble, place_pairs
@@ -25,8 +23,8 @@ from ..._model.trees import Tree
 from ..._table.bundles import Bundles
 from ..samples import CodedSample, Leaves
 from ..weights import RowWeights
-from .several import LEAVES, Several, charges_of, tree_of
-from .stump import PRIOR, Histograms, NativeLearner, StumpSearch, TrainedLeaves, staged_margins
+from .several import LEAVES, rows_of, tree_of
+from .stump import Histograms, NativeLearner, StumpSearch, TrainedLeaves, staged_margins
 
 
 @dataclass(slots=True)
@@ -62,19 +60,15 @@ class TreeSearch(StumpSearch):
         rate: float | None,
     ) -> None:
         super().__init__(bundles, train, criterion, orders, rate)
-        self._train, self._partners = train, partners
+        self._partners = partners
         sample = train.sample
         self._part = Histograms(train.codes, sample.n_groups, sample.team)
         self._lists = sample.team.backend.lists(len(sample), len(sample.blocks))
         self._allowed = np.empty_like(self._all_columns)
-        # Passes that several threads share, or another device makes, are made one by one.
-        passes = train.codes.shape, (len(sample.blocks), BLOCK_ROWS)
-        is_here = isinstance(train.codes, np.ndarray)
-        self._is_one_go = is_here and all(sample.team.n_sharing(*work) < 2 for work in passes)
         self._has_selection = selection is not train
         if self._is_one_go:
             self._grown, self._leaf_mass = Grown.room(), np.empty((MAX_LEAVES, 2), dtype=np.int64)
-            self._rows, self._other_rows = _rows(train), _rows(selection, self._has_selection)
+            self._rows, self._other_rows = rows_of(train), rows_of(selection, self._has_selection)
 
     def best_tree(self, histograms: Histograms, weights: RowWeights) -> TrainedTree:
         """The best stump, each side of which is split if that makes it purer."""
@@ -154,43 +148,13 @@ class TreeSearch(StumpSearch):
         self, grown: Grown, leaves: Any, leaf_mass: Any, weighing: Weighing, other: Leaves | None
     ) -> TrainedTree:
         votes, shares, wrong = grown.votes.tolist(), grown.shares.tolist(), grown.wrong.tolist()
-        kept = votes if self._rate is not None else [int(vote) for vote in votes]
-        tree = tree_of([*(part.tolist() for part in grown[:4]), kept, shares])
+        tree = tree_of([*(part.tolist() for part in grown[:4]), votes, shares], self._rate is None)
         error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / weighing.total
         found = Leaves(leaves, LEAVES)
         return TrainedTree(tree, error, found, grown.votes.copy(), tuple(shares), leaf_mass, grown, other)
 
-    def several(
-        self, most: int, weights: RowWeights, histograms: Histograms, charges: boosting.Charges
-    ) -> Several | None:
-        """Who boosts several trees at a time, if that can be."""
-        if not self._is_one_go or self._rate is None:
-            return None
-        search = boosting.Search(
-            self._lists,
-            histograms.values,
-            self._part.values,
-            self._mass_of,
-            self._columns,
-            self._partners,
-            self._allowed,
-            self._found,
-            self._grown,
-            self._leaf_mass,
-            self._criterion,
-            PRIOR,
-            self._rate,
-            ALPHA_GRID,
-        )
-        return Several(most, self._train.sample, self._rows, self._other_rows, search, weights, charges)
-
-
-def _rows(coded: CodedSample, needed: bool = True) -> trees.Rows:
-    """Room for the leaves of rows."""
-    sample = coded.sample
-    n_rows, n_blocks = (len(sample), len(sample.blocks)) if needed else (0, 0)
-    leaves, leaf_mass = np.empty(n_rows, dtype=np.uint8), np.empty((n_blocks, MAX_LEAVES), dtype=np.int64)
-    return trees.Rows(coded.codes, sample.masses.values, sample.blocks[:n_blocks], leaves, leaf_mass)
+    def _below(self) -> tuple[int, Any, Integers, NDArray[np.bool_]]:
+        return 2, self._lists, self._part.values, self._partners
 
 
 def _per_leaf(mass: Integers) -> Integers:
@@ -209,6 +173,8 @@ class TreeLearner(NativeLearner):
         As in :class:`TreeSearch`.
     """
 
+    _search: TreeSearch
+
     def __init__(
         self,
         bundles: Bundles,
@@ -226,12 +192,6 @@ class TreeLearner(NativeLearner):
 
     def fit(self) -> TrainedTree:
         return self._search.best_tree(self._histograms, self._weights)
-
-    def several(self, settings: Settings, most: int) -> Several | None:
-        charges = charges_of(settings.notion, settings.epsilon)
-        if charges is None:
-            return None
-        return self._search.several(most, self._weights, self._histograms, charges)
 
     def selection_leaves(self, trained: TrainedTree) -> Leaves:
         if trained.selection_leaves is not None:
