@@ -264,7 +264,7 @@ def test_no_worker_left_ends_training_with_a_sentence(cluster, data, monkeypatch
     processes, client = cluster
     monkeypatch.setattr(_crew, "WAIT_FOR_WORKERS", 1.0)
     with (
-        at_message(9, lambda: processes.kill(worker_pids(client)[0])),
+        at_message(9, lambda: [processes.kill(pid) for pid in worker_pids(client)]),
         pytest.raises(ClusterError, match="no worker is left on the cluster"),
     ):
         fit_there(data[1])

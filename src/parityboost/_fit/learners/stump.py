@@ -132,9 +132,9 @@ class StumpSearch:
         self._train = train
         sample = train.sample
         # Passes that several threads share, or another device makes, are made one by one.
-        passes = train.codes.shape, (len(sample.blocks), BLOCK_ROWS)
-        is_here = isinstance(train.codes, np.ndarray)
-        self._is_one_go = is_here and all(self._team.n_sharing(*work) < 2 for work in passes)
+        self._is_one_go = isinstance(train.codes, np.ndarray) and all(
+            self._team.n_sharing(*work) < 2 for work in (train.codes.shape, (len(sample.blocks), BLOCK_ROWS))
+        )
         self._mass_of = self._team.backend.sum_masses(
             train.codes, sample.placed_mass, sample.n_negative, sample.placed_blocks, sample.n_groups
         )
