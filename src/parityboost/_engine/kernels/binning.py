@@ -46,7 +46,8 @@ def encode_numbers_in_numpy(values: Array, edges: Array, codes: Array) -> bool:
 def encode_numbers(values: Array, edges: Array, codes: Array) -> bool:
     """``codes[i] = 1 + #{edge < value}``, 0 for NaN; whether all values are finite or NaN."""
     padded = np.full(256, np.inf)
-    padded[: edges.shape[0]] = edges
+    for k in range(edges.shape[0]):  # one by one: to assign arrays takes two seconds to compile
+        padded[k] = edges[k]
     finite = True
     for i in range(values.shape[0]):
         value = values[i]

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Array, compiled, compiled_brief
+from .compiling import Array, compiled_lean
 from .rounds import (
     ABOVE_ZERO,
+    N_KINDS,
     change_weights,
     fill_counts,
     list_everything,
@@ -70,13 +71,9 @@ class How(NamedTuple):
 class Search(NamedTuple):
     """What trees are grown from and with, see ``trees.grow`` and ``trees.Weighing``."""
 
-    max_depth: int
-    lists: tuple[Array, Array, Array]
     histograms: Array
-    part: Array
     mass_of: Array
     columns: Columns
-    sets: Array
     allowed: Array
     found: Found
     grown: Grown
@@ -85,6 +82,47 @@ class Search(NamedTuple):
     prior: float  # as a share of all weight
     rate: float
     grid: float
+
+
+class Below(NamedTuple):
+    """What the sides of a tree's first split are split with."""
+
+    lists: tuple[Array, Array, Array]
+    part: Array
+    sets: Array
+
+
+class Scratch(NamedTuple):
+    """Room for what is made in a round and needed in it."""
+
+    units: Array
+    positives: Array  # [block, kind], of training rows and of others
+    other_positives: Array
+    steps: Array  # by leaf
+    right: Array
+    wrong: Array
+    rates: Array  # by group
+    costs: Array  # [group, class]
+    factors: Array  # [cell, leaf]
+    largest: Array
+    four: Array  # 0 to 3
+
+    @classmethod
+    def room(cls, n_leaves: int, n_groups: int, n_blocks: int, n_other_blocks: int) -> Scratch:
+        """Arrays to be filled."""
+        return cls(
+            np.empty(2),
+            np.empty((n_blocks, N_KINDS), dtype=np.int64),
+            np.empty((n_other_blocks, N_KINDS), dtype=np.int64),
+            np.empty(n_leaves),
+            np.ones(n_leaves),
+            np.empty(n_leaves),
+            np.empty(n_groups),
+            np.empty((n_groups, 2)),
+            np.empty((2 * n_groups, n_leaves)),
+            np.empty(2),
+            np.arange(4, dtype=np.uint8),
+        )
 
 
 class Records(NamedTuple):
@@ -105,11 +143,10 @@ class Records(NamedTuple):
     other_counts: Array  # or their [round, group, y_true, y_pred]
 
 
-@compiled_brief
-def charge(counts: Array, charges: Charges, costs: Array) -> None:
+@compiled_lean
+def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
     """The costs u of misclassified rows, Eqs. (9), (11) and (13): what ``FairnessNotion.costs`` says."""
     n_groups = counts.shape[0]
-    rates = np.empty(n_groups)
     costs[:] = 0.0
     for gap in range(charges.kinds.shape[0]):
         for g in range(n_groups):
@@ -137,7 +174,7 @@ def charge(counts: Array, charges: Charges, costs: Array) -> None:
                         costs[g, y] += behind if boosts[y] else 0.0
 
 
-@compiled_brief
+@compiled_lean
 def add_up(weights: Weights, blocks: Array, n_groups: int, units: Array) -> float:
     """The sums of both classes and what they weigh together."""
     weights.sums[:] = 0
@@ -149,7 +186,7 @@ def add_up(weights: Weights, blocks: Array, n_groups: int, units: Array) -> floa
     return total
 
 
-@compiled_brief
+@compiled_lean
 def shift(weights: Weights, blocks: Array, n_groups: int, y: int, n_bits: int) -> None:
     """Add to k of a class, whose rows are to be listed anew."""
     weights.powers[y] *= math.ldexp(1.0, -n_bits)
@@ -161,7 +198,7 @@ def shift(weights: Weights, blocks: Array, n_groups: int, y: int, n_bits: int) -
     weights.is_renewed[y] = True
 
 
-@compiled_brief
+@compiled_lean
 def n_bits_of(number: int) -> int:
     """How many bits a number has."""
     n = 0
@@ -171,7 +208,7 @@ def n_bits_of(number: int) -> int:
     return n
 
 
-@compiled_brief
+@compiled_lean
 def alpha_of(error: float, how: How, grid: float) -> float:
     """The learner's weight, a multiple of the grid: see ``learner_weight`` of ``_fit.loop``."""
     right = 1.0 - error
@@ -182,29 +219,26 @@ def alpha_of(error: float, how: How, grid: float) -> float:
     return rounded
 
 
-@compiled
+@compiled_lean
 def reweigh(
     train: Rows,
     n_groups: int,
     column: Array,
     leaf_of_code: Array,
     votes: Array,
-    right: Array,
-    wrong: Array,
-    costs: Array,
     leaf_mass: Array,
     changes: tuple[Array, Array, Array],
     weights: Weights,
     how: How,
-    units: Array,
+    scratch: Scratch,
 ) -> float:
-    """Multiply misclassified rows by ``(1 + costs) * wrong[leaf]``, the others by ``right[leaf]``; the new sum.
+    """Multiply misclassified rows by ``costs * wrong[leaf]``, the others by ``right[leaf]``; the new sum.
 
     The histograms have had all changes so far.
     """
-    blocks = train.blocks
-    factors, largest = np.empty((2 * n_groups, votes.shape[0])), np.empty(2)
-    relative_factors(1.0 + costs, right, wrong, votes, train.cell_mass, leaf_mass, weights.scale, factors, largest)
+    blocks, units, right, wrong = train.blocks, scratch.units, scratch.right, scratch.wrong
+    costs, factors, largest = scratch.costs, scratch.factors, scratch.largest
+    relative_factors(costs, right, wrong, votes, train.cell_mass, leaf_mass, weights.scale, factors, largest)
     weights.is_renewed[:] = False
     for y in range(2):
         expected = largest[y] * float(weights.sums[y] + weights.class_mass[y])
@@ -238,7 +272,7 @@ def reweigh(
     return new_total
 
 
-@compiled
+@compiled_lean
 def count_after(rows: Rows, column: Array, leaf_of_code: Array, steps: Array, positives: Array, counts: Array) -> None:
     """Add a step per leaf to the margins, and count predictions."""
     blocks = rows.blocks
@@ -246,54 +280,55 @@ def count_after(rows: Rows, column: Array, leaf_of_code: Array, steps: Array, po
     fill_counts(blocks, positives, ABOVE_ZERO, rows.cell_mass, rows.unit, counts)
 
 
-@compiled
+@compiled_lean
 def boost_rounds(
     n_rounds: int,
     train: Rows,
     other: Rows,
     n_groups: int,
     search: Search,
+    below: Below | None,
     changes: tuple[Array, Array, Array],
     weights: Weights,
     how: How,
     charges: Charges,
+    scratch: Scratch,
     records: Records,
 ) -> tuple[int, int]:
     """Up to so many rounds; how many there are, and why there are no more.
 
-    ``other`` has the rows that θ is chosen on, none if they are the training rows.
+    ``other`` has the rows that θ is chosen on, none if they are the training rows. Without ``below`` there are stumps:
+    what is needed for trees alone is then not even compiled.
     """
     blocks, grown, columns, has_other = train.blocks, search.grown, search.columns, len(other.blocks) > 0
-    positives = np.empty((max(blocks.shape[0], other.blocks.shape[0]), 3), dtype=np.int64)
-    n_leaves, four, units = 2 * search.max_depth, np.arange(4).astype(np.uint8), np.empty(2)
+    n_leaves, units, steps = scratch.steps.shape[0], scratch.units, scratch.steps
     votes, shares, wrong = grown.votes[:n_leaves], grown.shares[:n_leaves], grown.wrong
-    right_factors, wrong_factors = np.ones(n_leaves), np.empty(n_leaves)
     total: float = add_up(weights, blocks, n_groups, units)
     for j in range(n_rounds):
         for y in range(2):
             if weights.is_renewed[y]:
                 search.histograms[:, y] = 0
         weighing = Weighing(search.criterion, units, total, search.prior * total, search.rate, search.grid)
-        if search.max_depth == 2:
+        if below is not None:
             grow(
                 train,
                 other,
                 n_groups,
                 weights.values,
                 changes,
-                search.lists,
+                below.lists,
                 search.histograms,
-                search.part,
+                below.part,
                 search.mass_of,
                 columns,
-                search.sets,
+                below.sets,
                 weighing,
                 search.allowed,
                 search.found,
                 grown,
                 search.leaf_mass,
             )
-            column, other_column, leaf_of_code = train.leaves, other.leaves, four
+            column, other_column, leaf_of_code = train.leaves, other.leaves, scratch.four
         else:
             find_stump(
                 train,
@@ -314,49 +349,53 @@ def boost_rounds(
         weights.is_renewed[:] = False
         error = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / total
         alpha = 1.0 if how.update == REAL else alpha_of(error, how, search.grid)
-        if alpha <= 0.0 or (how.update == REAL and not votes.any()):
+        is_silent = True
+        for leaf in range(n_leaves):
+            steps[leaf] = alpha * votes[leaf]
+            is_silent = is_silent and votes[leaf] == 0.0
+        if alpha <= 0.0 or is_silent:
             return j, NO_BETTER_THAN_CHANCE
-        steps = alpha * votes
-        count_after(train, column, leaf_of_code, steps, positives[: len(blocks)], records.counts[j])
-        charge(records.counts[j], charges, records.costs[j])
+        count_after(train, column, leaf_of_code, steps, scratch.positives, records.counts[j])
+        charge(records.counts[j], charges, scratch.rates, records.costs[j])
+        for g in range(n_groups):
+            for y in range(2):
+                scratch.costs[g, y] = 1.0 + records.costs[j, g, y]
         if how.update == REAL:
-            real_factors(votes, right_factors, wrong_factors)
+            real_factors(votes, scratch.right, scratch.wrong)
         else:
             for leaf in range(n_leaves):
                 confidence = shares[leaf] if how.update == CONFIDENCE else 1.0
-                wrong_factors[leaf] = math.exp(2.0 * alpha * confidence)
+                scratch.wrong[leaf] = math.exp(2.0 * alpha * confidence)
         new_total = reweigh(
             train,
             n_groups,
             column,
             leaf_of_code,
             votes,
-            right_factors,
-            wrong_factors,
-            records.costs[j],
             search.leaf_mass,
             changes,
             weights,
             how,
-            units,
+            scratch,
         )
         records.growths[j] = new_total / total
         total = new_total
         if total > how.large:  # a power of two for both classes changes nothing but the size of the floats
-            weights.scale[:] /= how.large
+            for y in range(2):
+                weights.scale[y] /= how.large
             total = add_up(weights, blocks, n_groups, units)
         if how.is_ranked:
             chosen_on = other_column if has_other else column
             for i in range(records.leaves.shape[1]):
                 records.leaves[j, i] = leaf_of_code[chosen_on[i]]
         elif has_other:
-            count_after(
-                other, other_column, leaf_of_code, steps, positives[: len(other.blocks)], records.other_counts[j]
-            )
+            count_after(other, other_column, leaf_of_code, steps, scratch.other_positives, records.other_counts[j])
         records.errors[j], records.alphas[j] = error, alpha
-        records.features[j], records.splits[j] = grown.features, grown.splits
-        records.missing_left[j], records.gains[j] = grown.missing_left, grown.gains
-        records.votes[j], records.shares[j] = grown.votes, grown.shares
+        for node in range(3):
+            records.features[j, node], records.splits[j, node] = grown.features[node], grown.splits[node]
+            records.missing_left[j, node], records.gains[j, node] = grown.missing_left[node], grown.gains[node]
+        for leaf in range(4):
+            records.votes[j, leaf], records.shares[j, leaf] = grown.votes[leaf], grown.shares[leaf]
         if error <= how.perfect:
             return j + 1, PERFECT
     return n_rounds, GOES_ON

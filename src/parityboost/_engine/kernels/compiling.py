@@ -81,21 +81,31 @@ class ForgivingCache:
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use and keep the result on disk, or in memory only where no folder can be written to."""
-    return _compiled(function, nogil=True)
+    return _compiled(function, nogil=True, _nrt=True)
 
 
 def compiled_brief(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for what takes a few microseconds: it keeps the GIL, which would take longer to get back."""
-    return _compiled(function, nogil=False)
+    return _compiled(function, nogil=False, _nrt=True)
 
 
-def _compiled(function: Callable[..., Any], nogil: bool) -> Callable[..., Any]:
+def compiled_lean(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what makes no arrays: nobody has to count who holds them, which is much of the time to compile."""
+    return _compiled(function, nogil=True, _nrt=False)
+
+
+def compiled_lean_brief(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Both."""
+    return _compiled(function, nogil=False, _nrt=False)
+
+
+def _compiled(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:
     if numba is None:
         return _needing_numba(function)
     try:
-        kernel: Any = numba.njit(cache=True, nogil=nogil)(function)
+        kernel: Any = numba.njit(cache=True, **options)(function)
     except RuntimeError:
-        in_memory: Callable[..., Any] = numba.njit(nogil=nogil)(function)
+        in_memory: Callable[..., Any] = numba.njit(**options)(function)
         return in_memory
     kernel._cache = ForgivingCache(kernel._cache)
     return kernel  # type: ignore[no-any-return]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .compiling import Array, compiled
+from .compiling import Array, compiled_lean
 
 
-@compiled
+@compiled_lean
 def add_to_histograms(
     codes: Array,
     rows: Array,
@@ -88,7 +88,7 @@ def add_to_histograms(
             f += taken
 
 
-@compiled
+@compiled_lean
 def sum_masses(codes: Array, mass: Array, n_negative: int, first: int, last: int, mass_of: Array) -> None:
     """``mass_of[y, f, code]`` = mass of the rows of class y, for first ≤ f < last; an empty ``mass`` means one each."""
     weighted = mass.shape[0] > 0

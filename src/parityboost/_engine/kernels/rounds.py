@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiling import Array, compiled, compiled_brief
+from .compiling import Array, compiled, compiled_brief, compiled_lean, compiled_lean_brief
 
 # What ``move_margins`` counts: the columns of ``positives``.
 ABOVE_ZERO, ABOVE_THRESHOLD, BY_LEARNER = 0, 1, 2
@@ -79,7 +79,7 @@ def sum_per_cell(blocks: Array, per_block: Array, sums: Array) -> None:
         sums[blocks[b, 0]] += per_block[b]
 
 
-@compiled_brief
+@compiled_lean_brief
 def sum_per_class(blocks: Array, per_block: Array, n_groups: int, n_blocks: int, sums: Array) -> None:
     """``sums[y]`` = sum of ``per_block[b]`` over the first ``n_blocks`` that are of the class."""
     sums[:] = 0
@@ -102,14 +102,14 @@ def fill_counts(cells: Array, positives: Array, kind: int, cell_mass: Array, uni
         of_group[y, 0], of_group[y, 1] = (cell_mass[cell] - positive[cell]) * unit, positive[cell] * unit
 
 
-@compiled_brief
+@compiled_lean_brief
 def real_factors(votes: Array, right: Array, wrong: Array) -> None:
     """What votes of any size multiply the weights of those by who are right about, or wrong: exp(-|h|) and exp(|h|)."""
     for leaf in range(votes.shape[0]):
         right[leaf], wrong[leaf] = math.exp(-abs(votes[leaf])), math.exp(abs(votes[leaf]))
 
 
-@compiled_brief
+@compiled_lean_brief
 def relative_factors(
     costs: Array,
     right: Array,
@@ -154,7 +154,7 @@ def relative_factors(
                 largest[y] = max(largest[y], of_class[g, leaf])
 
 
-@compiled
+@compiled_lean
 def whole(weight: float) -> Any:
     """The integer that stands for a weight; none is nothing."""
     return max(np.int64(np.rint(weight)), np.int64(1))
@@ -213,7 +213,7 @@ def change_weights(
         sums[b] += gained
 
 
-@compiled
+@compiled_lean
 def list_everything(
     weights: Array,
     mass: Array,
@@ -239,7 +239,7 @@ def list_everything(
         sums[b] = total
 
 
-@compiled
+@compiled_lean
 def sum_wrong(
     column: Array,
     leaf_of_code: Array,
@@ -293,7 +293,7 @@ def list_leaf(
         n_rows[b] = n - start
 
 
-@compiled
+@compiled_lean
 def split_leaves(
     column: Array,
     side_of_code: Array,

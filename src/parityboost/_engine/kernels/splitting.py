@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..codes import MISSING
-from .compiling import Array, compiled, compiled_brief
+from .compiling import Array, compiled, compiled_lean, compiled_lean_brief
 
 GINI, ERROR = 0, 1
 # Two scores this close (relative to the total weight) are equal: the first candidate wins, whatever the rounding.
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     missing_left: Array
 
 
-@compiled_brief
+@compiled_lean_brief
 def leaf_score(criterion: int, negative: float, positive: float) -> float:
     """How pure a leaf is, weighted; larger is better.
 
@@ -57,7 +57,7 @@ def leaf_score(criterion: int, negative: float, positive: float) -> float:
     return 0.0
 
 
-@compiled
+@compiled_lean
 def split_score(
     criterion: int,
     negative: int,
@@ -84,7 +84,7 @@ def split_score(
     return left + right
 
 
-@compiled
+@compiled_lean
 def is_in_order(
     order: int,
     limits: Array,
@@ -147,96 +147,113 @@ def best_splits(
     Only features that are ``allowed[f]`` are split, and only as ``orders[f]`` and ``limits`` allow (``is_in_order``).
     """
     hist = np.empty((256, 2), dtype=np.int64)
+    for f in range(first, last):
+        best_split(histograms, units, columns, criterion, allowed, limits, prior, f, hist, found)
+
+
+@compiled_lean
+def best_split(
+    histograms: Array,
+    units: Array,
+    columns: Columns,
+    criterion: int,
+    allowed: Array,
+    limits: Array,
+    prior: float,
+    f: int,
+    hist: Array,
+    found: Found,
+) -> None:
+    """The best split of one feature; ``hist`` is room for its histogram."""
     bundle_of, code_of, n_joint, n_bins, categorical, has_missing, has_other, orders = columns
     scores, splits, missing_left = found
     negative_unit, positive_unit = units[0], units[1]
     is_limited = limits[0] > 0.0 or limits[1] < 1.0
-    for f in range(first, last):
-        scores[f], splits[f], missing_left[f] = -1.0, 0, False
-        if not allowed[f]:
-            continue
-        bundle = bundle_of[f]
-        bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
-        n_values = bins + 1 if has_other[f] else bins
-        hist[: n_values + 1] = 0
-        for joint in range(n_joint[bundle]):
-            hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
-            hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
-        all_negative, all_positive = 0, 0
-        for b in range(n_values + 1):
-            all_negative += hist[b, 0]
-            all_positive += hist[b, 1]
-        total = all_negative * negative_unit + all_positive * positive_unit
-        tie = TIE * total
-        some_missing = has_missing[f] and hist[MISSING, 0] + hist[MISSING, 1] > 0
-        is_bound = is_limited or orders[f] != 0
+    scores[f], splits[f], missing_left[f] = -1.0, 0, False
+    if not allowed[f]:
+        return
+    bundle = bundle_of[f]
+    bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
+    n_values = bins + 1 if has_other[f] else bins
+    hist[: n_values + 1] = 0
+    for joint in range(n_joint[bundle]):
+        hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
+        hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
+    all_negative, all_positive = 0, 0
+    for b in range(n_values + 1):
+        all_negative += hist[b, 0]
+        all_positive += hist[b, 1]
+    total = all_negative * negative_unit + all_positive * positive_unit
+    tie = TIE * total
+    some_missing = has_missing[f] and hist[MISSING, 0] + hist[MISSING, 1] > 0
+    is_bound = is_limited or orders[f] != 0
 
-        negative, positive = 0, 0  # the left leaf, missing values not counted
-        for s in range(1, bins + 1):
-            if is_categorical:
-                negative, positive = hist[s, 0], hist[s, 1]
-            else:
-                negative += hist[s, 0]
-                positive += hist[s, 1]
-            values_on_the_right = n_values > 1 if is_categorical else s < bins
-            if not some_missing:
-                if not values_on_the_right:
-                    continue
-                score = split_score(
-                    criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
-                )
-                if score > scores[f] + tie:
-                    if is_bound and not is_in_order(
-                        orders[f], limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
-                    ):
-                        continue
-                    scores[f], splits[f] = score, s
-                    # No row tells where missing belongs: it is not the category s, or goes to the heavier side.
-                    left = negative * negative_unit + positive * positive_unit
-                    missing_left[f] = not is_categorical and left >= 0.5 * total - tie
+    negative, positive = 0, 0  # the left leaf, missing values not counted
+    for s in range(1, bins + 1):
+        if is_categorical:
+            negative, positive = hist[s, 0], hist[s, 1]
+        else:
+            negative += hist[s, 0]
+            positive += hist[s, 1]
+        values_on_the_right = n_values > 1 if is_categorical else s < bins
+        if not some_missing:
+            if not values_on_the_right:
                 continue
-            for turn in range(2):
-                goes_left = (turn == 0) != is_categorical  # a missing value is first of all not the category s
-                if goes_left and not values_on_the_right:
+            score = split_score(
+                criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
+            )
+            if score > scores[f] + tie:
+                if is_bound and not is_in_order(
+                    orders[f], limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
+                ):
                     continue
-                left_negative = negative + hist[MISSING, 0] if goes_left else negative
-                left_positive = positive + hist[MISSING, 1] if goes_left else positive
-                score = split_score(
-                    criterion,
+                scores[f], splits[f] = score, s
+                # No row tells where missing belongs: it is not the category s, or goes to the heavier side.
+                left = negative * negative_unit + positive * positive_unit
+                missing_left[f] = not is_categorical and left >= 0.5 * total - tie
+            continue
+        for turn in range(2):
+            goes_left = (turn == 0) != is_categorical  # a missing value is first of all not the category s
+            if goes_left and not values_on_the_right:
+                continue
+            left_negative = negative + hist[MISSING, 0] if goes_left else negative
+            left_positive = positive + hist[MISSING, 1] if goes_left else positive
+            score = split_score(
+                criterion,
+                left_negative,
+                left_positive,
+                all_negative,
+                all_positive,
+                negative_unit,
+                positive_unit,
+                prior,
+            )
+            if score > scores[f] + tie:
+                if is_bound and not is_in_order(
+                    orders[f] if values_on_the_right else 0,  # what is missing is neither below nor above the rest
+                    limits,
                     left_negative,
                     left_positive,
                     all_negative,
                     all_positive,
                     negative_unit,
                     positive_unit,
-                    prior,
-                )
-                if score > scores[f] + tie:
-                    if is_bound and not is_in_order(
-                        orders[f] if values_on_the_right else 0,  # what is missing is neither below nor above the rest
-                        limits,
-                        left_negative,
-                        left_positive,
-                        all_negative,
-                        all_positive,
-                        negative_unit,
-                        positive_unit,
-                    ):
-                        continue
-                    scores[f], splits[f], missing_left[f] = score, s, goes_left
-        if is_categorical and some_missing and n_values > 1:
-            negative, positive = hist[MISSING, 0], hist[MISSING, 1]
-            score = split_score(
-                criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
-            )
-            if score > scores[f] + tie and (
-                not is_limited
-                or is_in_order(0, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
-            ):
-                scores[f], splits[f], missing_left[f] = score, 0, True
+                ):
+                    continue
+                scores[f], splits[f], missing_left[f] = score, s, goes_left
+    if is_categorical and some_missing and n_values > 1:
+        negative, positive = hist[MISSING, 0], hist[MISSING, 1]
+        score = split_score(
+            criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
+        )
+        if score > scores[f] + tie and (
+            not is_limited
+            or is_in_order(0, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
+        ):
+            scores[f], splits[f], missing_left[f] = score, 0, True
 
 
-@compiled_brief
+@compiled_lean_brief
 def choose_split(
     histograms: Array, columns: Columns, total: float, found: Found, leaf_of_code: Array, leaf_sums: Array
 ) -> int:
@@ -269,7 +286,7 @@ def choose_split(
     return best
 
 
-@compiled_brief
+@compiled_lean_brief
 def choose_stump(
     histograms: Array,
     mass_of: Array,
@@ -289,7 +306,7 @@ def choose_stump(
     return best
 
 
-@compiled_brief
+@compiled_lean_brief
 def vote_of(negative: float, positive: float, total: float, rate: float, grid: float) -> tuple[float, float, float]:
     """Vote of a leaf, the share of its weight that agrees with it, and the weight that does not.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiling import Array, compiled, compiled_brief
+from .compiling import Array, compiled_lean
 from .histogram import add_to_histograms
 from .rounds import list_leaf, split_leaves
 from .splitting import LEFT, RIGHT, TIE, Columns, Found, best_splits, choose_split, choose_stump, leaf_score, vote_of
@@ -45,6 +45,8 @@ class Grown(NamedTuple):
     shares: Array  # of the weight in a leaf that agrees with its vote
     wrong: Array  # weight that does not
     limits: Array  # [side]: what leaves have to keep to, see ``is_in_order``
+    no_limits: Array
+    side_mass: Array  # [side, y]: sample weight
 
     @classmethod
     def room(cls) -> Grown:
@@ -62,6 +64,8 @@ class Grown(NamedTuple):
             np.empty(4),
             np.empty(4),
             np.empty((2, 3)),
+            np.empty(3),
+            np.empty((2, 2), dtype=np.int64),
         )
 
 
@@ -78,7 +82,7 @@ class Rows(NamedTuple):
     leaf_mass: Array  # sample weight per [block, leaf]
 
 
-@compiled_brief
+@compiled_lean
 def gain_of(score: float, negative: int, positive: int, weighing: Weighing) -> float:
     """How much better than no split of rows with such sums a score is, relative to all weight."""
     criterion, units, total, prior = weighing.criterion, weighing.units, weighing.total, weighing.prior
@@ -86,7 +90,7 @@ def gain_of(score: float, negative: int, positive: int, weighing: Weighing) -> f
     return max(score - unsplit - prior, 0.0) / total
 
 
-@compiled_brief
+@compiled_lean
 def list_partners(sets: Array, feature: int, allowed: Array) -> None:
     """Which features may be asked about below a split of one: it, and those that are in a set with it."""
     allowed[:] = False
@@ -97,13 +101,13 @@ def list_partners(sets: Array, feature: int, allowed: Array) -> None:
                 allowed[f] |= sets[k, f]
 
 
-@compiled_brief
+@compiled_lean
 def is_mixed(grown: Grown, side: int) -> Any:
     """Whether a side has rows of both classes."""
     return grown.side_sums[side, 0] > 0 and grown.side_sums[side, 1] > 0
 
 
-@compiled_brief
+@compiled_lean
 def leave_unsplit(grown: Grown, side: int) -> None:
     """All of a side is on its left."""
     grown.features[1 + side] = NONE
@@ -113,7 +117,7 @@ def leave_unsplit(grown: Grown, side: int) -> None:
     grown.leaf_of_code[side, :] = 2 * side + LEFT
 
 
-@compiled_brief
+@compiled_lean
 def settle_root(
     histograms: Array, mass_of: Array, columns: Columns, weighing: Weighing, found: Found, grown: Grown
 ) -> int:
@@ -122,7 +126,7 @@ def settle_root(
     That is the side with less sample weight.
     """
     units, total, sums, limits = weighing.units, weighing.total, grown.side_sums, grown.limits
-    side_mass = np.empty((2, 2), dtype=np.int64)
+    side_mass = grown.side_mass
     root: int = choose_stump(histograms, mass_of, columns, total, found, grown.side_of_code, sums, side_mass)
     score, cut = found.scores[root], found.splits[root]
     grown.features[0], grown.splits[0], grown.missing_left[0] = root, cut, found.missing_left[root]
@@ -142,7 +146,7 @@ def settle_root(
     return RIGHT if is_right_smaller else LEFT
 
 
-@compiled_brief
+@compiled_lean
 def settle_side(histograms: Array, side: int, columns: Columns, weighing: Weighing, found: Found, grown: Grown) -> None:
     """The split of one side of the first split, from the best one of each feature, if it gains anything."""
     negative, positive = grown.side_sums[side, 0], grown.side_sums[side, 1]
@@ -160,7 +164,7 @@ def settle_side(histograms: Array, side: int, columns: Columns, weighing: Weighi
     grown.missing_left[node], grown.gains[node] = found.missing_left[best], gain
 
 
-@compiled
+@compiled_lean
 def find_stump(
     train: Rows,
     n_groups: int,
@@ -179,7 +183,8 @@ def find_stump(
     codes, sums = train.codes, grown.side_sums
     add_to_histograms(codes, rows, gains, n_rows, train.blocks, n_groups, 0, codes.shape[0], histograms)
     allowed[:] = True
-    limits = np.array([0.0, 1.0, TIE * weighing.total])
+    limits = grown.no_limits
+    limits[0], limits[1], limits[2] = 0.0, 1.0, TIE * weighing.total
     criterion, units, prior = weighing.criterion, weighing.units, weighing.prior
     best_splits(histograms, units, columns, criterion, allowed, limits, prior, 0, len(allowed), found)
     root: int = choose_stump(histograms, mass_of, columns, weighing.total, found, grown.side_of_code, sums, leaf_mass)
@@ -195,7 +200,7 @@ def find_stump(
         votes[RIGHT], shares[RIGHT], wrong[RIGHT] = votes[LEFT], shares[LEFT], 0.0
 
 
-@compiled_brief
+@compiled_lean
 def settle_leaves(weighing: Weighing, grown: Grown) -> None:
     """Votes, once all splits are there; a leaf without rows votes like its neighbour."""
     units, votes, shares, wrong = weighing.units, grown.votes, grown.shares, grown.wrong
@@ -213,7 +218,17 @@ def settle_leaves(weighing: Weighing, grown: Grown) -> None:
             votes[k], shares[k], wrong[k] = votes[3], shares[3], 0.0
 
 
-@compiled
+@compiled_lean
+def subtract(whole: Array, part: Array) -> None:
+    """The histograms of one side, where those of the other are."""
+    for bundle in range(whole.shape[0]):
+        for y in range(2):
+            for place in range(2):
+                for joint in range(whole.shape[3]):
+                    part[bundle, y, place, joint] = whole[bundle, y, place, joint] - part[bundle, y, place, joint]
+
+
+@compiled_lean
 def put_into_leaves(rows: Rows, columns: Columns, grown: Grown) -> None:
     """The leaf of each row."""
     bundle_of, right, left = columns.bundle_of, grown.features[1 + RIGHT], grown.features[1 + LEFT]
@@ -234,7 +249,7 @@ def put_into_leaves(rows: Rows, columns: Columns, grown: Grown) -> None:
     )
 
 
-@compiled
+@compiled_lean
 def grow(
     train: Rows,
     other: Rows,
@@ -263,7 +278,8 @@ def grow(
     rows, gains, n_rows = changes
     add_to_histograms(codes, rows, gains, n_rows, blocks, n_groups, 0, n_bundles, histograms)
     allowed[:] = True
-    limits = np.array([0.0, 1.0, TIE * weighing.total])
+    limits = grown.no_limits
+    limits[0], limits[1], limits[2] = 0.0, 1.0, TIE * weighing.total
     best_splits(histograms, units, columns, criterion, allowed, limits, prior, 0, n_features, found)
     small: int = settle_root(histograms, mass_of, columns, weighing, found, grown)
     if small != NONE:
@@ -275,7 +291,7 @@ def grow(
         list_partners(sets, grown.features[0], allowed)
         for side in (small, 1 - small):
             if side != small:
-                np.subtract(histograms, part, part)
+                subtract(histograms, part)
             if is_mixed(grown, side):
                 limits = grown.limits[side]
                 best_splits(part, units, columns, criterion, allowed, limits, prior, 0, n_features, found)
@@ -284,6 +300,8 @@ def grow(
     put_into_leaves(train, columns, grown)
     leaf_mass[:] = 0
     for b in range(n_blocks):
-        leaf_mass[:, 1 if blocks[b, 0] >= n_groups else 0] += train.leaf_mass[b]
+        y = 1 if blocks[b, 0] >= n_groups else 0
+        for leaf in range(4):
+            leaf_mass[leaf, y] += train.leaf_mass[b, leaf]
     if len(other.blocks) > 0:
         put_into_leaves(other, columns, grown)

@@ -80,7 +80,9 @@ class Several:
     n_groups : int
         Number of groups.
     search : boosting.Search
-        What trees are grown with.
+        What learners are found with.
+    below : boosting.Below, optional
+        What trees need besides; without it there are stumps.
     weights : RowWeights
         Of the training rows.
     charges : boosting.Charges
@@ -95,17 +97,20 @@ class Several:
         other: trees.Rows,
         n_groups: int,
         search: boosting.Search,
+        below: boosting.Below | None,
         weights: RowWeights,
         charges: boosting.Charges,
     ) -> None:
         self.most = most = max(min(most, MAX_CELLS // max(rows.codes.size, 1)), 1)
         self._rows, self._other, self._n_groups = rows, other, n_groups
-        self._search, self._weights, self._charges = search, weights, charges
+        self._search, self._below, self._weights, self._charges = search, below, weights, charges
         is_ranked, has_other = isinstance(settings.threshold, str), len(other.blocks) > 0
         update = UPDATES[settings.update]
         limits = ROOM, SHRUNK, LARGE, PERFECT
         self._how = boosting.How(update, float(settings.learning_rate), is_ranked, *limits)
         n_chosen_on = len((other if has_other else rows).margin) if is_ranked else 0
+        n_leaves = 2 if below is None else MAX_LEAVES
+        self._scratch = boosting.Scratch.room(n_leaves, n_groups, len(rows.blocks), len(other.blocks))
         self._records = boosting.Records(
             np.empty((most, 3), dtype=np.int64),
             np.empty((most, 3), dtype=np.int64),
@@ -134,15 +139,17 @@ class Several:
             self._other,
             self._n_groups,
             self._search,
+            self._below,
             self._weights.changes.lists,
             weights,
             self._how,
             self._charges,
+            self._scratch,
             self._records,
         )
         self._weights.take_back(weights)
-        how, found, n_leaves = self._how, self._records, 2 * self._search.max_depth
-        model_of = tree_of if self._search.max_depth == 2 else stump_of
+        how, found, n_leaves = self._how, self._records, len(self._scratch.steps)
+        model_of = stump_of if self._below is None else tree_of
         numbers = zip(*(part[:n_done].tolist() for part in found[:9]), strict=True)
         all_counts, all_costs = found.counts[:n_done].copy(), found.costs[:n_done].copy()
         steps = found.alphas[:n_done, None] * found.votes[:n_done, :n_leaves]

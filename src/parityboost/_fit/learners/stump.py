@@ -181,15 +181,10 @@ class StumpSearch:
         charges = charges_of(settings.notion, settings.epsilon)
         if charges is None or not self._is_one_go:
             return None
-        max_depth, lists, part, partners = self._below()
         search = boosting.Search(
-            max_depth,
-            lists,
             histograms.values,
-            part,
             self._mass_of,
             self._columns,
-            partners,
             np.empty_like(self._all_columns),
             self._found,
             Grown.room(),
@@ -199,18 +194,15 @@ class StumpSearch:
             self._rate or 0.0,
             ALPHA_GRID,
         )
-        has_leaves = max_depth == 2
-        rows, other = (
-            rows_of(self._train, True, has_leaves),
-            rows_of(selection, selection is not self._train, has_leaves),
-        )
-        return Several(settings, most, rows, other, self._train.sample.n_groups, search, weights, charges)
+        below = self._below()
+        has_other, has_leaves = selection is not self._train, below is not None
+        rows, other = rows_of(self._train, True, has_leaves), rows_of(selection, has_other, has_leaves)
+        n_groups = self._train.sample.n_groups
+        return Several(settings, most, rows, other, n_groups, search, below, weights, charges)
 
-    def _below(self) -> tuple[int, Any, Integers, NDArray[np.bool_]]:
-        """The depth, and what is needed below a first split: lists, histograms, and which columns go together."""
-        lists = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        no_partners = np.empty((0, len(self._all_columns)), dtype=np.bool_)
-        return 1, lists, np.empty((0, 2, 2, N_CODES), dtype=np.int64), no_partners
+    def _below(self) -> boosting.Below | None:
+        """What the sides of a first split are split with; a stump has none."""
+        return None
 
     def _prior(self, total: float) -> float:
         """What is added to both classes of a leaf before it is judged."""

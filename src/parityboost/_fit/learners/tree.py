@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._arrays import Floats, Integers
 from ..._engine.cpu import MAX_LEAVES
-from ..._engine.kernels import splitting, trees
+from ..._engine.kernels import boosting, splitting, trees
 from ..._engine.kernels.trees import Grown, Weighing
 from ..._model.grid import ALPHA_GRID
 from ..._model.tree_ensemble import TreeEnsemble, place_pairs
@@ -153,8 +153,8 @@ class TreeSearch(StumpSearch):
         found = Leaves(leaves, LEAVES)
         return TrainedTree(tree, error, found, grown.votes.copy(), tuple(shares), leaf_mass, grown, other)
 
-    def _below(self) -> tuple[int, Any, Integers, NDArray[np.bool_]]:
-        return 2, self._lists, self._part.values, self._partners
+    def _below(self) -> boosting.Below:
+        return boosting.Below(self._lists, self._part.values, self._partners)
 
 
 def _per_leaf(mass: Integers) -> Integers:
