@@ -27,10 +27,8 @@ from .splitting import Columns, Found
 from .thresholds import FALSE_NEGATIVE, FALSE_POSITIVE
 from .trees import Grown, Rows, Weighing, find_stump, grow
 
-# How weights are changed.
-REAL, CONFIDENCE, DISCRETE = 0, 1, 2
-# How it ended.
-GOES_ON, NO_BETTER_THAN_CHANCE, PERFECT = 0, 1, 2
+REAL, CONFIDENCE, DISCRETE = 0, 1, 2  # how weights are changed
+GOES_ON, NO_BETTER_THAN_CHANCE, PERFECT = 0, 1, 2  # how it ended
 
 
 class Charges(NamedTuple):
