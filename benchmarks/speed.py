@@ -26,7 +26,6 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from threading import Thread
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
@@ -88,12 +87,9 @@ def recommended(data: str, n_jobs: int = 1) -> Any:
 
 
 def one_and_two_threads(data: str, n_turns: int) -> Any:
-    """Not a time: one thread and two in turns, so that a machine that is busy for a while slows down both.
-
-    What two threads can gain on this machine is measured by passes over the rows that need nothing of each other.
-    """
-    one, two, passes = recommended(data), recommended(data, 2), histogram_passes(data)
-    for function in (one, two, passes):  # compiles
+    """Not a time: one thread and two in turns, so that a machine that is busy for a while slows down both."""
+    one, two = recommended(data), recommended(data, 2)
+    for function in (one, two):  # compiles
         function()
 
     def timed(function: Any) -> tuple[float, float]:
@@ -102,21 +98,13 @@ def one_and_two_threads(data: str, n_turns: int) -> Any:
         wall = time.perf_counter() - started
         return wall, (time.process_time() - used) / wall
 
-    def twice() -> None:
-        threads = [Thread(target=passes) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
     def run() -> dict[str, float]:
-        turns = [[timed(function) for function in (one, two, passes, twice)] for _ in range(n_turns)]
+        turns = [[timed(function) for function in (one, two)] for _ in range(n_turns)]
         return {
             "one": median(t[0][0] for t in turns),
             "two": median(t[1][0] for t in turns),
             "ratio": median(t[0][0] / t[1][0] for t in turns),
             "cores": median(t[1][1] for t in turns),
-            "possible": median(2.0 * t[2][0] / t[3][0] for t in turns),
         }
 
     return run
@@ -509,8 +497,8 @@ def main() -> None:
         report.add(
             what + ", cores in use of 2",
             f"{value['cores']:.2f}",
-            "pure histogram passes on 2 threads gain",
-            f"{value['possible']:.2f} ×",
+            "processor time by wall time",
+            "",
             None,
         )
     if wanted("recommended predict"):
