@@ -12,7 +12,6 @@ from conftest import make_people
 from parityboost import AdaFairClassifier, ParityBoostClassifier
 from parityboost._engine.kernels import boosting, histogram, rounds, splitting, trees
 from parityboost._fit import loop, ranking, weights
-from parityboost._fit.learners import several
 from parityboost._fit.learners.stump import NativeLearner
 from parityboost.notions import EqualOpportunity, FairnessNotion, Gap, accuracy
 from problems import OPTIONS, problems
@@ -97,7 +96,6 @@ def test_weights_that_grow_and_shrink(monkeypatch, limits):
     """What is rare: sums that need room, that have become few, and floats that have become large."""
     for name, value in limits.items():
         monkeypatch.setattr(weights, name, value)
-        monkeypatch.setattr(several, name, value)
     together = fitted(kind="none")
     one_by_one(monkeypatch)
     renewed, renew = [], weights.RowWeights._renew

@@ -213,6 +213,11 @@ class RowWeights:
             self._add_up()
         return growth
 
+    @staticmethod
+    def limits() -> tuple[float, int, float]:
+        """What the sums keep to: room, shrunk and large of ``boosting.How``."""
+        return ROOM, SHRUNK, LARGE
+
     def lend(self) -> boosting.Weights:
         """What ``boost_rounds`` changes, until it is taken back."""
         is_renewed = np.array([y in self._changes.renewed for y in (0, 1)])

@@ -16,7 +16,7 @@ from ..._model.trees import Split, Stump, Tree
 from ...notions import FairnessNotion, Gap
 from ..loop import PERFECT, Round
 from ..samples import CodedSample, Leaves
-from ..weights import LARGE, ROOM, SHRUNK, RowWeights
+from ..weights import RowWeights
 
 # A leaf is 2 · the side of the first split + the side of the second; a side that is not split is all on its left.
 LEAVES = np.arange(MAX_LEAVES, dtype=np.uint8)
@@ -106,8 +106,7 @@ class Several:
         self._search, self._below, self._weights, self._charges = search, below, weights, charges
         is_ranked, has_other = isinstance(settings.threshold, str), len(other.blocks) > 0
         update = UPDATES[settings.update]
-        limits = ROOM, SHRUNK, LARGE, PERFECT
-        self._how = boosting.How(update, float(settings.learning_rate), is_ranked, *limits)
+        self._how = boosting.How(update, float(settings.learning_rate), is_ranked, *weights.limits(), PERFECT)
         n_chosen_on = len((other if has_other else rows).margin) if is_ranked else 0
         n_leaves = 2 if below is None else MAX_LEAVES
         self._scratch = boosting.Scratch.room(n_leaves, n_groups, len(rows.blocks), len(other.blocks))
