@@ -2,6 +2,7 @@ import os
 import stat
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 # Before anything loads OpenMP: parallel tests with several threads each would only wait for each other.
@@ -19,6 +20,20 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 DATA = Path(os.environ.get("PARITYBOOST_DATA") or "/nonexistent")
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="PARITYBOOST_DATA names no folder with the raw files")
+
+
+KERNELS = [
+    import_module(f"parityboost._engine.kernels.{name}")
+    for name in ["binning", "boosting", "fronts", "histogram", "lookup", "rounds", "splitting", "thresholds", "trees"]
+]
+
+
+def interpret_kernels(patch):
+    """All kernels as the Python functions that they were made from."""
+    for module in KERNELS:
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                patch.setattr(module, name, kernel.py_func)
 
 
 def run_python(code):

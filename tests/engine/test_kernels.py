@@ -1,19 +1,22 @@
 """Every compiled kernel against a naive twin, on random inputs, as compiled code and as plain Python."""
 
+import ast
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import make_people
+import parityboost
+from conftest import KERNELS, interpret_kernels, make_people
 from parityboost import AdaFairClassifier
 from parityboost._choice import rule
 from parityboost._choice.candidates import between, candidates
 from parityboost._choice.settings import Settings
 from parityboost._choice.thresholds import undominated
-from parityboost._engine.kernels import binning, fronts, histogram, lookup, rounds, splitting, thresholds
+from parityboost._engine.kernels import rounds, splitting
 from parityboost._engine.threads import Team
 from parityboost._fit import ranking, samples, weights
 from parityboost._fit.samples import CodedSample, Leaves, Masses, Sample, merge_equal_rows, to_masses
@@ -27,15 +30,14 @@ SEEDS = range(4)
 
 
 @pytest.fixture(params=["compiled", "plain"])
-def kernel(request):
+def kernel(request, monkeypatch):
     """Looks a kernel up by name: the compiled one, or the Python function it was made from."""
+    if request.param == "plain":
+        interpret_kernels(monkeypatch)
 
     def find(name):
-        module = next(
-            m for m in (binning, fronts, histogram, lookup, rounds, splitting, thresholds) if hasattr(m, name)
-        )
-        function = getattr(module, name)
-        return function if request.param == "compiled" else function.py_func
+        module = next(m for m in KERNELS if hasattr(m, name))
+        return getattr(module, name)
 
     with np.errstate(over="ignore", invalid="ignore"):  # hashes overflow on purpose, as does the test for infinity
         yield find
@@ -411,10 +413,7 @@ def test_thresholds_are_measured_as_one_by_one(kernel, rng, mass, name, keep, n_
     kernel("count_below")(found.rows, cell, mass, found.n_below, negatives)
     np.testing.assert_array_equal(negatives, 4 * counts[..., 0].transpose(0, 2, 1).reshape(-1, n_cells))
     expected = rule.measure(counts, settings, 2.0)
-    with pytest.MonkeyPatch.context() as patch:
-        for part in ("measure_thresholds", "measure_for_two"):
-            patch.setattr(thresholds, part, kernel(part))
-        measures = rule.measure_candidates(found, settings, 2.0).measures
+    measures = rule.measure_candidates(found, settings, 2.0).measures
     for ours, theirs in zip(measures, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
@@ -432,10 +431,8 @@ def test_undominated_points_are_those_that_nothing_beats(kernel, rng, n_points, 
     for point in points:  # by the first measure, so only those before can beat it
         if not expected or point[1] < expected[-1][1]:
             expected.append(point)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fronts, "list_front", kernel("list_front"))
-        assert undominated(first, second, third).tolist() == [point[3] for point in expected]
-        assert first[undominated(first, second)].round(12).tolist() == [point[0] for point in expected]
+    assert undominated(first, second, third).tolist() == [point[3] for point in expected]
+    assert first[undominated(first, second)].round(12).tolist() == [point[0] for point in expected]
     places = np.empty(n_points, dtype=np.intp)
     if n_points == 3000 and spread == 1.0:
         assert len(expected) <= kernel("list_near_front")(first, second, places) < 300
@@ -461,8 +458,6 @@ def test_rounds_that_are_looked_at_together_are_those_of_one_at_a_time(
     chosen = OwnNotion() if notion == "own" else get_notion(notion)
     settings = Settings(chosen, c=0.7, keep=0.5, max_violation=max_violation)
     monkeypatch.setattr(ranking, "MAX_NOTED", at_a_time)
-    for name in ("measure_rounds", "count_fronts"):
-        monkeypatch.setattr(thresholds, name, kernel(name))
     order = ranking.Ranking(sample, settings, 2.0)
     margin, n_looks = np.zeros(300), 0
     expected = []
@@ -712,3 +707,25 @@ def test_a_split_in_order(kernel):
     # A right leaf of next to no weight votes -1 whatever its share: it may not be above a left leaf that votes +1.
     assert not in_order(1, np.array([0.0, 1.0, 5.0]), 10, 30, 10, 34, 1.0, 1.0)
     assert in_order(1, np.array([0.0, 1.0, 3.0]), 10, 30, 10, 34, 1.0, 1.0)
+
+
+def test_what_has_no_way_in_from_python_is_called_by_kernels_only():
+    inner = {
+        (module.__name__.rsplit(".", 1)[1], name)
+        for module in KERNELS
+        for name, found in vars(module).items()
+        if getattr(found, "targetoptions", {}).get("no_cpython_wrapper")
+    }
+    assert ("boosting", "reweigh") in inner
+    package = Path(parityboost.__file__).parent
+    called = set()
+    for path in package.rglob("*.py"):
+        if path.parent.name == "kernels":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                called.add((node.value.id, node.attr))
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                called |= {(node.module.rsplit(".", 1)[-1], alias.name) for alias in node.names}
+    assert ("boosting", "boost_rounds") in called
+    assert not inner & called

@@ -28,7 +28,7 @@ class Candidates:
 
     thresholds: Floats
     n_below: Integers  # how many of the rows are at or below each
-    rows: NDArray[Any]  # in the order of their margins
+    rows: NDArray[np.uint32]  # in the order of their margins
     cell: NDArray[Any]  # of each row, class * n_groups + group
     mass: NDArray[Any]  # of each row, empty for one each
     unit: float  # what a mass of one weighs
@@ -95,7 +95,7 @@ def between(
 
     thresholds, n_below = np.empty(len(below) + 2), np.empty(len(below) + 2, dtype=np.int64)
     n = list_thresholds(below, above, ends, thresholds, n_below)
-    return Candidates(thresholds[:n], n_below[:n], rows, cell, mass, unit, totals)
+    return Candidates(thresholds[:n], n_below[:n], rows.astype(np.uint32, copy=False), cell, mass, unit, totals)
 
 
 def in_groups(per_cell: Floats) -> Floats:

@@ -147,7 +147,8 @@ def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Me
         from .._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
 
         measures = Measures(*np.empty((4, len(found.thresholds))))
-        measure_thresholds(found.rows, found.cell, found.mass, found.n_below, *yardstick, *measures)
+        mass = np.asarray(found.mass, dtype=np.float64)  # one type: for another the kernel would be compiled anew
+        measure_thresholds(found.rows, found.cell, mass, found.n_below, *yardstick, *measures)
     front = undominated(measures.ber, measures[judged_by(settings)], np.abs(found.thresholds))
     return Measured(found, measures, first_minimum(measures.ber), front, found.counts(front))
 

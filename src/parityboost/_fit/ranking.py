@@ -45,7 +45,7 @@ class Found(NamedTuple):
         shape = n_rounds, n_rows + 2
         n_thresholds, n_fronts, lowest = np.empty((3, n_rounds), dtype=np.int64)
         return cls(
-            np.empty((n_rounds, n_rows), dtype=np.int32),
+            np.empty((n_rounds, n_rows), dtype=np.uint32),
             np.empty(shape),
             np.empty(shape, dtype=np.int64),
             n_thresholds,
@@ -87,9 +87,10 @@ class Ranking:
             self.most = most = max(min(NOTED_ROWS // max(n_rows, 1), NOTED_COUNTS // n_counts, MAX_NOTED), 1)
             self._columns, self._leaf_of_code = (np.empty((most, n), dtype=np.uint8) for n in (n_rows, N_CODES))
             self._steps, self._n_leaves = np.empty((most, MAX_LEAVES)), np.empty(most, dtype=np.int64)
-            self._rows, self._margins = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows)
+            self._rows, self._margins = np.arange(n_rows, dtype=np.uint32), np.zeros(n_rows)
             room = (MAX_LEAVES + 1) * (n_rows + 1) + 1  # see ``merge_leaves``
-            self._runs = np.empty(room, dtype=np.int32), np.empty(room)
+            self._mass = sample.masses.values.astype(np.float64)
+            self._runs = np.empty(room, dtype=np.uint32), np.empty(room)
             # A notion with rates of its own is measured elsewhere, and nothing but the balanced error here.
             notions = (settings.notion, NoNotion())
             sticks = [
@@ -138,7 +139,7 @@ class Ranking:
             self._margins,
             *self._runs,
             self._cell,
-            mass.values,
+            self._mass,
             *self._yardstick,
             judged_by(self._settings),
             *found,

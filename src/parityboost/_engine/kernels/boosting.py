@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Array, compiled_lean
+from .compiling import Array, compiled_inner, compiled_lean
 from .rounds import (
     ABOVE_ZERO,
     N_KINDS,
@@ -141,7 +141,7 @@ class Records(NamedTuple):
     other_counts: Array  # or their [round, group, y_true, y_pred]
 
 
-@compiled_lean
+@compiled_inner
 def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
     """The costs u of misclassified rows, Eqs. (9), (11) and (13): what ``FairnessNotion.costs`` says."""
     n_groups = counts.shape[0]
@@ -172,7 +172,7 @@ def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
                         costs[g, y] += behind if boosts[y] else 0.0
 
 
-@compiled_lean
+@compiled_inner
 def add_up(weights: Weights, blocks: Array, n_groups: int, units: Array) -> float:
     """The sums of both classes and what they weigh together."""
     weights.sums[:] = 0
@@ -184,7 +184,7 @@ def add_up(weights: Weights, blocks: Array, n_groups: int, units: Array) -> floa
     return total
 
 
-@compiled_lean
+@compiled_inner
 def shift(weights: Weights, blocks: Array, n_groups: int, y: int, n_bits: int) -> None:
     """Add to k of a class, whose rows are to be listed anew."""
     weights.powers[y] *= math.ldexp(1.0, -n_bits)
@@ -196,7 +196,7 @@ def shift(weights: Weights, blocks: Array, n_groups: int, y: int, n_bits: int) -
     weights.is_renewed[y] = True
 
 
-@compiled_lean
+@compiled_inner
 def n_bits_of(number: int) -> int:
     """How many bits a number has."""
     n = 0
@@ -206,7 +206,7 @@ def n_bits_of(number: int) -> int:
     return n
 
 
-@compiled_lean
+@compiled_inner
 def alpha_of(error: float, how: How, grid: float) -> float:
     """The learner's weight, a multiple of the grid: see ``learner_weight`` of ``_fit.loop``."""
     right = 1.0 - error
@@ -217,7 +217,7 @@ def alpha_of(error: float, how: How, grid: float) -> float:
     return rounded
 
 
-@compiled_lean
+@compiled_inner
 def reweigh(
     train: Rows,
     n_groups: int,
@@ -270,7 +270,7 @@ def reweigh(
     return new_total
 
 
-@compiled_lean
+@compiled_inner
 def count_after(rows: Rows, column: Array, leaf_of_code: Array, steps: Array, positives: Array, counts: Array) -> None:
     """Add a step per leaf to the margins, and count predictions."""
     blocks = rows.blocks
@@ -286,6 +286,7 @@ def boost_rounds(
     n_groups: int,
     search: Search,
     below: Below | None,
+    alone: bool | None,
     changes: tuple[Array, Array, Array],
     weights: Weights,
     how: How,
@@ -295,8 +296,8 @@ def boost_rounds(
 ) -> tuple[int, int]:
     """Up to so many rounds; how many there are, and why there are no more.
 
-    ``other`` has the rows that θ is chosen on, none if they are the training rows. Without ``below`` there are stumps:
-    what is needed for trees alone is then not even compiled.
+    ``other`` has the rows that θ is chosen on, none if they are the training rows. There are trees or stumps ``alone``:
+    one of the two is None, and numba then compiles nothing that it would be needed for.
     """
     blocks, grown, columns, has_other = train.blocks, search.grown, search.columns, len(other.blocks) > 0
     n_leaves, units, steps = scratch.steps.shape[0], scratch.units, scratch.steps
@@ -327,7 +328,7 @@ def boost_rounds(
                 search.leaf_mass,
             )
             column, other_column, leaf_of_code = train.leaves, other.leaves, scratch.four
-        else:
+        if alone is not None:
             find_stump(
                 train,
                 n_groups,

@@ -94,6 +94,11 @@ def compiled_lean(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, nogil=True, _nrt=False)
 
 
+def compiled_inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what only other kernels call, lean too: nothing is compiled that Python would call it by."""
+    return _compiled(function, nogil=True, _nrt=False, no_cpython_wrapper=True)
+
+
 def compiled_lean_brief(function: Callable[..., Any]) -> Callable[..., Any]:
     """Both."""
     return _compiled(function, nogil=False, _nrt=False)
@@ -103,9 +108,9 @@ def _compiled(function: Callable[..., Any], **options: bool) -> Callable[..., An
     if numba is None:
         return _needing_numba(function)
     try:
-        kernel: Any = numba.njit(cache=True, **options)(function)
+        kernel: Any = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
-        in_memory: Callable[..., Any] = numba.njit(**options)(function)
+        in_memory: Callable[..., Any] = numba.njit(no_cfunc_wrapper=True, **options)(function)
         return in_memory
     kernel._cache = ForgivingCache(kernel._cache)
     return kernel  # type: ignore[no-any-return]

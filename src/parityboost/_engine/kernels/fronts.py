@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import Array, compiled
+from .compiling import Array, compiled, compiled_inner
 
 # Points are compared with those in so many bands of one measure before they are sorted.
 N_BANDS = 1 << 10
@@ -40,7 +40,7 @@ def list_near_front(first: Array, second: Array, places: Array) -> int:
     return n
 
 
-@compiled
+@compiled_inner
 def comes_before(first: Array, second: Array, third: Array, a: int, b: int) -> bool:
     """Whether point a is before b by the first measure, the second (both rounded), the third, or else its place."""
     of_a, of_b = np.rint(first[a] * ROUNDED_TO), np.rint(first[b] * ROUNDED_TO)
@@ -53,7 +53,7 @@ def comes_before(first: Array, second: Array, third: Array, a: int, b: int) -> b
     return a < b
 
 
-@compiled
+@compiled_inner
 def sift(first: Array, second: Array, third: Array, heap: Array, top: int, n: int) -> None:
     """Let what is at the top sink to where no child comes after it."""
     while 2 * top + 1 < n:
@@ -77,7 +77,7 @@ def list_front(first: Array, second: Array, third: Array, places: Array) -> int:
         sift(first, second, third, places, start, n)
     for stop in range(n - 1, 0, -1):
         places[0], places[stop] = places[stop], places[0]
-        sift(first, second, third, places, 0, stop)
+        sift(first, second, third, places, np.int64(0), stop)
     n_kept, lowest = 0, np.inf
     for k in range(n):
         rounded = np.rint(second[places[k]] * ROUNDED_TO)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiling import Array, compiled, compiled_brief, compiled_lean, compiled_lean_brief
+from .compiling import Array, compiled, compiled_brief, compiled_inner, compiled_lean, compiled_lean_brief
 
 # What ``move_margins`` counts: the columns of ``positives``.
 ABOVE_ZERO, ABOVE_THRESHOLD, BY_LEARNER = 0, 1, 2
@@ -154,7 +154,7 @@ def relative_factors(
                 largest[y] = max(largest[y], of_class[g, leaf])
 
 
-@compiled_lean
+@compiled_inner
 def whole(weight: float) -> Any:
     """The integer that stands for a weight; none is nothing."""
     return max(np.int64(np.rint(weight)), np.int64(1))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..codes import MISSING
-from .compiling import Array, compiled, compiled_lean, compiled_lean_brief
+from .compiling import Array, compiled, compiled_inner, compiled_lean, compiled_lean_brief
 
 GINI, ERROR = 0, 1
 # Two scores this close (relative to the total weight) are equal: the first candidate wins, whatever the rounding.
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     missing_left: Array
 
 
-@compiled_lean_brief
+@compiled_inner
 def leaf_score(criterion: int, negative: float, positive: float) -> float:
     """How pure a leaf is, weighted; larger is better.
 
@@ -151,7 +151,7 @@ def best_splits(
         best_split(histograms, units, columns, criterion, allowed, limits, prior, f, hist, found)
 
 
-@compiled_lean
+@compiled_inner
 def best_split(
     histograms: Array,
     units: Array,
@@ -179,16 +179,17 @@ def best_split(
     for joint in range(n_joint[bundle]):
         hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
         hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
-    all_negative, all_positive = 0, 0
+    all_negative, all_positive = np.int64(0), np.int64(0)  # typed: numba would compile what it calls for a literal too
     for b in range(n_values + 1):
         all_negative += hist[b, 0]
         all_positive += hist[b, 1]
     total = all_negative * negative_unit + all_positive * positive_unit
     tie = TIE * total
     some_missing = has_missing[f] and hist[MISSING, 0] + hist[MISSING, 1] > 0
-    is_bound = is_limited or orders[f] != 0
+    order, no_order = np.int64(orders[f]), np.int64(0)
+    is_bound = is_limited or order != 0
 
-    negative, positive = 0, 0  # the left leaf, missing values not counted
+    negative, positive = np.int64(0), np.int64(0)  # the left leaf, missing values not counted
     for s in range(1, bins + 1):
         if is_categorical:
             negative, positive = hist[s, 0], hist[s, 1]
@@ -204,7 +205,7 @@ def best_split(
             )
             if score > scores[f] + tie:
                 if is_bound and not is_in_order(
-                    orders[f], limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
+                    order, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
                 ):
                     continue
                 scores[f], splits[f] = score, s
@@ -230,7 +231,7 @@ def best_split(
             )
             if score > scores[f] + tie:
                 if is_bound and not is_in_order(
-                    orders[f] if values_on_the_right else 0,  # what is missing is neither below nor above the rest
+                    order if values_on_the_right else no_order,  # what is missing is neither below nor above the rest
                     limits,
                     left_negative,
                     left_positive,
@@ -248,7 +249,9 @@ def best_split(
         )
         if score > scores[f] + tie and (
             not is_limited
-            or is_in_order(0, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit)
+            or is_in_order(
+                no_order, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
+            )
         ):
             scores[f], splits[f], missing_left[f] = score, 0, True
 

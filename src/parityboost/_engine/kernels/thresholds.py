@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import Array, compiled
+from .compiling import Array, compiled, compiled_inner
 from .fronts import first_lowest, list_front
 
 # The rates that thresholds are measured by here.
@@ -32,14 +32,14 @@ def merge_leaves(
     for leaf in range(n_leaves):
         ends[leaf] = leaf * (n + 1)
     for k in range(n):
-        leaf = leaf_of_code[column[np.uint32(rows[k])]]
+        leaf = leaf_of_code[column[rows[k]]]
         end = ends[leaf]
         run_rows[end], run_margins[end] = rows[k], margins[k] + steps[leaf]
         ends[leaf] = end + np.uint32(1)
     for leaf in range(n_leaves):
         run_margins[ends[leaf]] = np.inf
     if n_leaves == 2:
-        merge_runs(run_rows, run_margins, 0, n + 1, rows, margins)
+        merge_runs(run_rows, run_margins, np.int64(0), n + 1, rows, margins)
         return
     first, last = 4 * (n + 1), 5 * (n + 1)
     middle = first + int(ends[0]) + int(ends[1]) - n  # where the second half starts, behind the end of the first
@@ -51,7 +51,7 @@ def merge_leaves(
     merge_runs(run_rows, run_margins, first, middle, rows, margins)
 
 
-@compiled
+@compiled_inner
 def merge_runs(run_rows: Array, run_margins: Array, first: int, second: int, rows: Array, margins: Array) -> None:
     """Two sorted runs, each with infinity behind it, as one: linear, and without a branch that depends on the data.
 
@@ -109,7 +109,7 @@ def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n
 def count_below(rows: Array, cell: Array, mass: Array, n_below: Array, negatives: Array) -> None:
     """``negatives[t, cell]`` = mass among the first ``n_below[t]`` rows, which ascend; an empty ``mass``: one each."""
     weighted = mass.shape[0] > 0
-    sums = np.zeros_like(negatives[0])
+    sums = np.zeros(negatives.shape[1], dtype=negatives.dtype)
     k = 0
     for t in range(n_below.shape[0]):
         while k < n_below[t]:
@@ -119,7 +119,7 @@ def count_below(rows: Array, cell: Array, mass: Array, n_below: Array, negatives
             negatives[t, c] = sums[c]
 
 
-@compiled
+@compiled_inner
 def measure_for_two(
     rows: Array,
     cell: Array,
@@ -143,8 +143,7 @@ def measure_for_two(
     k = 0
     for t in range(n_below.shape[0]):
         while k < n_below[t]:
-            row = np.uint32(rows[k])
-            one, of = float(mass[row]) if weighted else 1.0, cell[row]
+            one, of = mass[rows[k]] if weighted else 1.0, cell[rows[k]]
             below0 += one if of == 0 else 0.0
             below1 += one if of == 1 else 0.0
             below2 += one if of == 2 else 0.0
@@ -216,10 +215,11 @@ def measure_thresholds(
             n_known += not np.isnan(rates[kind, g].sum())
         if n_known < min(2, n_groups):  # nothing to compare, which is not the same as no difference
             rates[kind] = np.nan
-    is_drawn = False
+    n_drawn = 0
     for kind in range(n_kinds):
         for g in range(n_groups):
-            is_drawn = is_drawn or belief[kind, g] != 1.0
+            n_drawn += belief[kind, g] != 1.0
+    is_drawn = n_drawn > 0
     if n_groups == 2:
         measure_for_two(
             rows, cell, mass, n_below, all_of, rates, belief, is_drawn, c, ber, violation, judged, objective
@@ -229,7 +229,7 @@ def measure_thresholds(
     k = 0
     for t in range(n_below.shape[0]):
         while k < n_below[t]:
-            below[cell[rows[k]]] += float(mass[rows[k]]) if weighted else 1.0
+            below[cell[rows[k]]] += mass[rows[k]] if weighted else 1.0
             k += 1
         rejected, missed = 0.0, 0.0
         for g in range(n_groups):

@@ -7,11 +7,11 @@ back to the interpreter before the leaves are there, and other trainings can hav
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Array, compiled_lean
+from .compiling import Array, compiled_inner, compiled_lean
 from .histogram import add_to_histograms
 from .rounds import list_leaf, split_leaves
 from .splitting import LEFT, RIGHT, TIE, Columns, Found, best_splits, choose_split, choose_stump, leaf_score, vote_of
@@ -82,7 +82,7 @@ class Rows(NamedTuple):
     leaf_mass: Array  # sample weight per [block, leaf]
 
 
-@compiled_lean
+@compiled_inner
 def gain_of(score: float, negative: int, positive: int, weighing: Weighing) -> float:
     """How much better than no split of rows with such sums a score is, relative to all weight."""
     criterion, units, total, prior = weighing.criterion, weighing.units, weighing.total, weighing.prior
@@ -101,13 +101,7 @@ def list_partners(sets: Array, feature: int, allowed: Array) -> None:
                 allowed[f] |= sets[k, f]
 
 
-@compiled_lean
-def is_mixed(grown: Grown, side: int) -> Any:
-    """Whether a side has rows of both classes."""
-    return grown.side_sums[side, 0] > 0 and grown.side_sums[side, 1] > 0
-
-
-@compiled_lean
+@compiled_inner
 def leave_unsplit(grown: Grown, side: int) -> None:
     """All of a side is on its left."""
     grown.features[1 + side] = NONE
@@ -134,7 +128,10 @@ def settle_root(
     for side in range(2):
         leave_unsplit(grown, side)
         limits[side, 0], limits[side, 1], limits[side, 2] = 0.0, 1.0, TIE * total
-    if score < 0.0 or not (is_mixed(grown, RIGHT) or is_mixed(grown, LEFT)):
+    n_mixed = 0  # sides that have rows of both classes
+    for side in range(2):
+        n_mixed += sums[side, 0] > 0 and sums[side, 1] > 0
+    if score < 0.0 or n_mixed == 0:
         return NONE
     order = columns.orders[root]
     if order != 0 and cut != columns.n_bins[root]:  # what is missing is neither below nor above the rest
@@ -164,7 +161,7 @@ def settle_side(histograms: Array, side: int, columns: Columns, weighing: Weighi
     grown.missing_left[node], grown.gains[node] = found.missing_left[best], gain
 
 
-@compiled_lean
+@compiled_inner
 def find_stump(
     train: Rows,
     n_groups: int,
@@ -218,7 +215,7 @@ def settle_leaves(weighing: Weighing, grown: Grown) -> None:
             votes[k], shares[k], wrong[k] = votes[3], shares[3], 0.0
 
 
-@compiled_lean
+@compiled_inner
 def subtract(whole: Array, part: Array) -> None:
     """The histograms of one side, where those of the other are."""
     for bundle in range(whole.shape[0]):
@@ -228,7 +225,7 @@ def subtract(whole: Array, part: Array) -> None:
                     part[bundle, y, place, joint] = whole[bundle, y, place, joint] - part[bundle, y, place, joint]
 
 
-@compiled_lean
+@compiled_inner
 def put_into_leaves(rows: Rows, columns: Columns, grown: Grown) -> None:
     """The leaf of each row."""
     bundle_of, right, left = columns.bundle_of, grown.features[1 + RIGHT], grown.features[1 + LEFT]
@@ -292,7 +289,7 @@ def grow(
         for side in (small, 1 - small):
             if side != small:
                 subtract(histograms, part)
-            if is_mixed(grown, side):
+            if grown.side_sums[side, 0] > 0 and grown.side_sums[side, 1] > 0:
                 limits = grown.limits[side]
                 best_splits(part, units, columns, criterion, allowed, limits, prior, 0, n_features, found)
                 settle_side(part, side, columns, weighing, found, grown)

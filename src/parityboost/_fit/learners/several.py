@@ -139,6 +139,7 @@ class Several:
             self._n_groups,
             self._search,
             self._below,
+            True if self._below is None else None,
             self._weights.changes.lists,
             weights,
             self._how,

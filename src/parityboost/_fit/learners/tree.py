@@ -120,7 +120,7 @@ class TreeSearch(StumpSearch):
             for side in (small, 1 - small):
                 if side != small:
                     np.subtract(values, part, out=part)
-                if trees.is_mixed(grown, side):
+                if grown.side_sums[side].all():
                     self._find_splits(part, weighing.units, self._allowed, grown.limits[side], weighing.prior)
                     trees.settle_side(part, side, columns, weighing, found, grown)
         trees.settle_leaves(weighing, grown)
