@@ -49,14 +49,25 @@ class ForgivingCache:
         with suppress(AttributeError):
             cache._cache_file._source_stamp = cache._cache_file._source_stamp, STAMP
 
-    def load_overload(self, *args: Any) -> Any:
+    def load_overload(self, signature: Any, target: Any) -> Any:
         try:
-            return self._cache.load_overload(*args)
+            self._prepare_to_compile(target)
+            return self._cache.load_overload(signature, target)
         except Exception as error:  # unpickling what is damaged may raise anything
             self._warn(error)
             with suppress(Exception):
                 self._cache.flush()
             return None
+
+    def _prepare_to_compile(self, target: Any) -> None:
+        """Let numba know its own types before all else, if nothing is cached.
+
+        To look for something cached is to register ever so many ways to index strings, lists and dictionaries; what
+        comes first is tried first, a thousand times.
+        """
+        with suppress(AttributeError):
+            if not self._cache._cache_file._load_index():
+                target.typing_context.refresh()
 
     def save_overload(self, *args: Any) -> None:
         try:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from .compiling import Array, compiled_lean
+from .compiling import Array, compiled_inner, compiled_lean
+
+
+@compiled_inner
+def add_two(column: Array, even: Array, odd: Array, row: int, gain: int, next_row: int, next_gain: int) -> None:
+    """The gains of two neighbours in a list of rows."""
+    even[column[row]] += gain
+    odd[column[next_row]] += next_gain
 
 
 @compiled_lean
@@ -40,16 +47,11 @@ def add_to_histograms(
                 even2, odd2 = histograms[f + 2, y, 0], histograms[f + 2, y, 1]
                 even3, odd3 = histograms[f + 3, y, 0], histograms[f + 3, y, 1]
                 for k in range(start, pairs_end, 2):
-                    row, gain = rows[k], gains[k]
-                    even0[column0[row]] += gain
-                    even1[column1[row]] += gain
-                    even2[column2[row]] += gain
-                    even3[column3[row]] += gain
-                    row, gain = rows[k + 1], gains[k + 1]
-                    odd0[column0[row]] += gain
-                    odd1[column1[row]] += gain
-                    odd2[column2[row]] += gain
-                    odd3[column3[row]] += gain
+                    row, gain, next_row, next_gain = rows[k], gains[k], rows[k + 1], gains[k + 1]
+                    add_two(column0, even0, odd0, row, gain, next_row, next_gain)
+                    add_two(column1, even1, odd1, row, gain, next_row, next_gain)
+                    add_two(column2, even2, odd2, row, gain, next_row, next_gain)
+                    add_two(column3, even3, odd3, row, gain, next_row, next_gain)
                 taken = 4
             elif left >= 2:
                 column0, column1 = codes[f], codes[f + 1]
@@ -57,30 +59,22 @@ def add_to_histograms(
                 even1, odd1 = histograms[f + 1, y, 0], histograms[f + 1, y, 1]
                 if left == 2:
                     for k in range(start, pairs_end, 2):
-                        row, gain = rows[k], gains[k]
-                        even0[column0[row]] += gain
-                        even1[column1[row]] += gain
-                        row, gain = rows[k + 1], gains[k + 1]
-                        odd0[column0[row]] += gain
-                        odd1[column1[row]] += gain
+                        row, gain, next_row, next_gain = rows[k], gains[k], rows[k + 1], gains[k + 1]
+                        add_two(column0, even0, odd0, row, gain, next_row, next_gain)
+                        add_two(column1, even1, odd1, row, gain, next_row, next_gain)
                     taken = 2
                 else:
                     column2, even2, odd2 = codes[f + 2], histograms[f + 2, y, 0], histograms[f + 2, y, 1]
                     for k in range(start, pairs_end, 2):
-                        row, gain = rows[k], gains[k]
-                        even0[column0[row]] += gain
-                        even1[column1[row]] += gain
-                        even2[column2[row]] += gain
-                        row, gain = rows[k + 1], gains[k + 1]
-                        odd0[column0[row]] += gain
-                        odd1[column1[row]] += gain
-                        odd2[column2[row]] += gain
+                        row, gain, next_row, next_gain = rows[k], gains[k], rows[k + 1], gains[k + 1]
+                        add_two(column0, even0, odd0, row, gain, next_row, next_gain)
+                        add_two(column1, even1, odd1, row, gain, next_row, next_gain)
+                        add_two(column2, even2, odd2, row, gain, next_row, next_gain)
                     taken = 3
             else:
                 column0, even0, odd0 = codes[f], histograms[f, y, 0], histograms[f, y, 1]
                 for k in range(start, pairs_end, 2):
-                    even0[column0[rows[k]]] += gains[k]
-                    odd0[column0[rows[k + 1]]] += gains[k + 1]
+                    add_two(column0, even0, odd0, rows[k], gains[k], rows[k + 1], gains[k + 1])
                 taken = 1
             if pairs_end < stop:
                 for g in range(f, f + taken):
