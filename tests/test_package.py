@@ -81,6 +81,22 @@ print(AdaBoostClassifier(2).fit(X, X[:, 0] > 9).predict(X).sum())
     assert result.stdout.strip() == "10", result.stderr
 
 
+def test_kernels_work_uncompiled(monkeypatch):
+    """As with a debugger in them."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    code = """
+import warnings
+import numpy as np
+from parityboost import AdaFairClassifier
+warnings.filterwarnings("ignore", "overflow", RuntimeWarning)  # of hashes
+X = np.random.default_rng(0).normal(size=(60, 2))
+model = AdaFairClassifier("none", n_estimators=2, validation_fraction=None).fit(X, X[:, 0] > 0, sensitive_features=X[:, 1] > 0)
+print((model.predict(X) == (X[:, 0] > 0)).all())
+"""
+    result = run_python(code)
+    assert result.stdout.strip() == "True", result.stderr
+
+
 # Who may import whom: a room's imports stand above it.
 LAYERS = [
     {"_arrays", "_caller", "_extras"},

@@ -123,7 +123,8 @@ def _compiled(function: Callable[..., Any], **options: bool) -> Callable[..., An
     except RuntimeError:
         in_memory: Callable[..., Any] = numba.njit(no_cfunc_wrapper=True, **options)(function)
         return in_memory
-    kernel._cache = ForgivingCache(kernel._cache)
+    if hasattr(kernel, "_cache"):  # with NUMBA_DISABLE_JIT=1 it is the function itself
+        kernel._cache = ForgivingCache(kernel._cache)
     return kernel  # type: ignore[no-any-return]
 
 
