@@ -90,8 +90,9 @@ import numpy as np
 from parityboost import AdaFairClassifier
 warnings.filterwarnings("ignore", "overflow", RuntimeWarning)  # of hashes
 X = np.random.default_rng(0).normal(size=(60, 2))
-model = AdaFairClassifier("none", n_estimators=2, validation_fraction=None).fit(X, X[:, 0] > 0, sensitive_features=X[:, 1] > 0)
-print((model.predict(X) == (X[:, 0] > 0)).all())
+y, group = X[:, 0] > 0, X[:, 1] > 0
+model = AdaFairClassifier("none", n_estimators=2, validation_fraction=None).fit(X, y, sensitive_features=group)
+print((model.predict(X) == y).all())
 """
     result = run_python(code)
     assert result.stdout.strip() == "True", result.stderr

@@ -187,8 +187,8 @@ def add_up(weights: Weights, blocks: Array, n_groups: int, units: Array) -> floa
 @compiled_inner
 def shift(weights: Weights, blocks: Array, n_groups: int, y: int, n_bits: int) -> None:
     """Add to k of a class, whose rows are to be listed anew."""
-    weights.powers[y] *= math.ldexp(1.0, -n_bits)
-    factor = math.ldexp(1.0, n_bits)
+    weights.powers[y] *= math.ldexp(1.0, -int(n_bits))
+    factor = math.ldexp(1.0, int(n_bits))
     for b in range(blocks.shape[0]):
         if (blocks[b, 0] >= n_groups) == (y == 1):
             for i in range(blocks[b, 1], blocks[b, 2]):
