@@ -105,14 +105,17 @@ def compiled_lean(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, nogil=True, _nrt=False)
 
 
-def compiled_inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what only other kernels call, lean too: nothing is compiled that Python would call it by."""
-    return _compiled(function, nogil=True, _nrt=False, no_cpython_wrapper=True)
-
-
 def compiled_lean_brief(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Both."""
+    """Lean and brief."""
     return _compiled(function, nogil=False, _nrt=False)
+
+
+def compiled_inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what only other kernels call, lean too: nothing is compiled that Python would call it by.
+
+    A call from Python ends the process, so a test makes sure that there is none.
+    """
+    return _compiled(function, nogil=True, _nrt=False, no_cpython_wrapper=True)
 
 
 def _compiled(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:
