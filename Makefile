@@ -46,7 +46,7 @@ test-fast: $(VENV)/.dev  ## the tests that are not marked slow: within a minute 
 	$(BIN)/pytest -n auto -m "not slow"
 
 test-gpu: $(VENV)/.dev  ## the tests of device="cuda", where CuPy is installed and finds a card
-	$(BIN)/pytest -rs tests/engine/test_backends.py tests/fit/test_devices.py
+	$(BIN)/pytest -rs tests/engine/test_rows.py tests/fit/test_devices.py
 
 ATTEMPTS ?= 20000
 fuzz: $(VENV)/.dev  ## hostile tables, options, model files and command lines: make fuzz ATTEMPTS=20000

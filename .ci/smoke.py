@@ -72,7 +72,9 @@ def core():
         importlib.import_module(info.name)
     model, adult = fit()
     assert (model.predict(adult.data) == adult.target).mean() > 0.7
-    check_examples("parityboost.metrics", "parityboost.notions", "parityboost.estimators", "parityboost.experiments")
+    check_examples(
+        "parityboost.metrics", "parityboost.notions", "parityboost.estimators", "parityboost.paper.experiments"
+    )
     check_examples("parityboost.explain", "parityboost.audit")
     command = subprocess.run([script("parityboost"), "--version"], capture_output=True, text=True, check=False)
     assert command.returncode == 1 and '"typer>=' in command.stderr, command
@@ -89,7 +91,7 @@ def cli():
 
 def plot():
     check_examples("parityboost.plot")
-    draw = importlib.import_module("parityboost.experiments._draw")  # the paper's figures
+    draw = importlib.import_module("parityboost.paper.experiments._draw")  # the paper's figures
     assert importlib.util.find_spec("matplotlib") and draw
 
 
@@ -98,10 +100,10 @@ def report():
 
 
 def baselines():
-    from parityboost.baselines import ZafarClassifier
     from parityboost.datasets import make_biased_classification
+    from parityboost.paper.baselines import ZafarClassifier
 
-    check_examples("parityboost.baselines.fairlearn_methods", "parityboost.baselines.registry")
+    check_examples("parityboost.paper.baselines.fairlearn_methods", "parityboost.paper.baselines.registry")
     data = make_biased_classification(400, random_state=0)
     model = ZafarClassifier(solver="dccp").fit(data.data, data.target, sensitive_features=data.sensitive)
     assert model.predict(data.data).shape == (400,)

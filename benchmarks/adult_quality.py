@@ -17,8 +17,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaFairClassifier, metrics
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, metrics
 from parityboost.datasets import load_adult
 from parityboost.notions import DisparateMistreatment, StatisticalParity
 

@@ -45,10 +45,9 @@ def main() -> int:
     from peers import install
     from sklearn.model_selection import train_test_split
 
-    from parityboost.experiments import SETTINGS
-    from parityboost.experiments._authors import choose_theta
-    from parityboost.experiments._execute import count, load, make, one_hot
-    from parityboost.experiments._rows import measure
+    from parityboost.paper.experiments import SETTINGS
+    from parityboost.paper.experiments._execute import choose_theta, count, load, make, one_hot
+    from parityboost.paper.experiments._rows import measure
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=3)

@@ -22,8 +22,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from parityboost import metrics
-from parityboost.baselines import METHODS
 from parityboost.datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
+from parityboost.paper.baselines import METHODS
 
 MEASURES = {
     "St.Parity": ("statistical_parity", metrics.statistical_parity_difference),

@@ -19,8 +19,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pandas as pd
 
-from parityboost.experiments import FIRST_CLAIMS, RECIPES, SETTINGS, Results, Setting, Store, judge, perform, plan
-from parityboost.experiments._plan import RULES
+from parityboost.paper.experiments import FIRST_CLAIMS, RECIPES, SETTINGS, Results, Setting, Store, judge, perform, plan
+from parityboost.paper.experiments._plan import RULES
 
 AUTHORS = SETTINGS["authors"]
 

@@ -23,10 +23,9 @@ from parityboost import AdaFairClassifier
 from parityboost._choice.settings import Settings
 from parityboost._engine.threads import Team
 from parityboost._fit import loop, preparation
-from parityboost._fit.learners.stump import StumpLearner
-from parityboost._fit.learners.tree import TreeLearner
 from parityboost._fit.loop import boost, starting_factors
 from parityboost._fit.samples import CodedSample, Sample, to_masses
+from parityboost._fit.trees import Growing, TreeLearner
 from parityboost._table.binning import Binner, NumericColumn
 from parityboost._table.bundles import Bundles
 from parityboost.notions import get_notion
@@ -60,19 +59,20 @@ def make_bundles() -> Bundles:
     return Bundles(Binner(tuple(NumericColumn(f"x{j}", edges, N_BINS) for j in range(N_COLUMNS))))
 
 
-def train(codes, cell, device, n_threads=1, n_rounds=N_ROUNDS, learner=StumpLearner, **settings):
+def train(codes, cell, device, n_threads=1, n_rounds=N_ROUNDS, depth=1, **settings):
     """Seconds of the rounds, and of making the learner before; and what was trained."""
     bundles = make_bundles()
     with Team(n_threads, device) as team:
         sample = Sample(cell, 2, to_masses(None), np.arange(len(cell), dtype=np.int32), team)
         nothing = np.zeros(N_COLUMNS, dtype=bool)
         coded = CodedSample(sample, codes, nothing, nothing)
+        growing = Growing(depth, "gini", None, np.ones((1, N_COLUMNS), dtype=bool), None)
         started = perf_counter()
-        trained = learner(bundles, coded, coded, starting_factors(sample.totals, None), "gini")
+        learner = TreeLearner(bundles, coded, coded, starting_factors(sample.totals, None), growing)
         synchronize()
         made = perf_counter()
         options = Settings(get_notion("equal_opportunity"), n_estimators=n_rounds, **settings)
-        boosted = boost(trained, options)
+        boosted = boost(learner, options)
         synchronize()
         assert len(boosted.rounds) == n_rounds, boosted.stopped
         return perf_counter() - made, made - started, boosted
@@ -105,20 +105,19 @@ def copy_bandwidth() -> float:
 def histogram_pass(codes, cell, share: float) -> float:
     """Seconds to add a share of all rows to the histograms."""
     with Team(1, "cuda") as team:
-        backend = team.backend
         sample = Sample(cell, 2, to_masses(None), np.arange(len(cell), dtype=np.int32), team)
-        rows, gains, n_rows = backend.lists(len(sample), len(sample.blocks))
-        host_rows, host_n = np.empty(len(sample), dtype=np.uint32), np.zeros(len(sample.blocks), dtype=np.int64)
+        placed = sample.place(codes, np.arange(N_COLUMNS))
+        listed, gains, n_listed = lists = placed._lists()
+        host_listed, host_n = np.empty(len(sample), dtype=np.uint32), np.zeros(len(sample.blocks), dtype=np.int64)
         rng = np.random.default_rng(0)
         for b, (_, first, last) in enumerate(sample.blocks.tolist()):
             chosen = np.flatnonzero(rng.random(last - first) < share) + first
-            host_rows[first : first + len(chosen)] = chosen
+            host_listed[first : first + len(chosen)] = chosen
             host_n[b] = len(chosen)
-        rows.set(host_rows)
-        n_rows.set(host_n)
+        listed.set(host_listed)
+        n_listed.set(host_n)
         gains[:] = 2**52 // len(sample)
-        placed = codes, (rows, gains, n_rows), sample.placed_blocks, 2
-        return seconds_of(lambda: backend.histograms(*placed))
+        return seconds_of(lambda: placed._histograms(lists))
 
 
 def from_values(n_rows: int) -> tuple[float, dict[str, float]]:
@@ -195,7 +194,7 @@ def measure(n_rows: int, bandwidth: float, n_threads: int, with_processor: bool)
         assert same(found, expected), "the models differ"
         processor, ratio = f"{theirs / N_COMPARED * 1e3:.1f}", f"{theirs / ours:.0f}"
     others = []
-    for options in ({"learner": TreeLearner}, {"threshold": "auto"}):
+    for options in ({"depth": 2}, {"threshold": "auto"}):
         train(codes, cell, "cuda", n_rounds=2, **options)
         others.append(train(codes, cell, "cuda", n_rounds=N_COMPARED, **options)[0] / N_COMPARED * 1e3)
     trees, auto = others

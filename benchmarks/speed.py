@@ -128,7 +128,7 @@ def histogram_passes(data: str) -> Any:
     """The physical limit: 200 histogram passes over the codes of all training rows, and nothing else."""
     import numpy as np
 
-    from parityboost._engine.kernels.histogram import add_to_histograms
+    from parityboost._engine.kernels.passes import add_to_histograms
     from parityboost._engine.threads import Team
     from parityboost._table.binning import Binner
     from parityboost._table.sources import find_categorical, read_sources

@@ -16,8 +16,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from tradeoff_peers import NOTIONS, REQUIREMENTS, TOLERANCES
 
-from parityboost import AdaFairClassifier, ParityBoostClassifier, datasets, metrics
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, datasets, metrics
 from parityboost.notions import get_notion
 
 HERE = Path(__file__).parent

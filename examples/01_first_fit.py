@@ -8,8 +8,7 @@ A plain model finds fewer of the women than of the men who earn over 50K. AdaFai
 import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaFairClassifier, plot
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, plot
 from parityboost.datasets import load_adult
 from parityboost.metrics import equal_opportunity_difference
 

@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaFairClassifier
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier
 from parityboost.datasets import load_adult
 from parityboost.metrics import balanced_error_rate, violation
 

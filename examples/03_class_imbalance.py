@@ -9,8 +9,7 @@ alike. ``c`` says which error counts when θ is chosen, ``class_weight`` which w
 import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaFairClassifier, explain, plot
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, explain, plot
 from parityboost.datasets import make_biased_classification
 from parityboost.metrics import disparate_mistreatment
 

@@ -10,9 +10,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaFairClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier
 from parityboost.audit import audit
-from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
 
 adult = load_adult()

@@ -8,8 +8,7 @@ The whole model is one step function per feature. Nothing here is an approximati
 import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaFairClassifier, explain, plot
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, explain, plot
 from parityboost.datasets import load_adult
 
 adult = load_adult()

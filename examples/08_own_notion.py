@@ -11,8 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaFairClassifier, plot
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, plot
 from parityboost.datasets import make_biased_classification
 from parityboost.metrics import violation
 from parityboost.notions import FairnessNotion, Gap

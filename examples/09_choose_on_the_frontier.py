@@ -40,14 +40,15 @@ ax.plot(
     markersize=8,
     label="θ as chosen in training, on test data",
 )
+best = frontier[frontier["violation"] == frontier["violation"].cummin()]
 ax.step(
-    frontier["violation"],
-    frontier["ber"],
+    best["violation"],
+    best["ber"],
     where="post",
     color="#0072B2",
     label="frontier, on validation data",
 )
-for k, choice in enumerate(frontier.iloc[::6].itertuples()):
+for k, choice in enumerate(best.iloc[::6].itertuples()):
     model.set_theta(choice.theta).set_threshold(choice.threshold)
     ax.plot(
         *on_test(),

@@ -24,7 +24,7 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="PARITYBOOST_DATA name
 
 KERNELS = [
     import_module(f"parityboost._engine.kernels.{name}")
-    for name in ["binning", "boosting", "fronts", "histogram", "lookup", "rounds", "splitting", "thresholds", "trees"]
+    for name in ["binning", "boosting", "fronts", "lookup", "passes", "splitting", "thresholds", "trees"]
 ]
 
 

@@ -131,21 +131,21 @@ def choose(rounds, keep, max_violation):
     """The best option of each round, and the position of the round with the best of these.
 
     Only options may win that keep the share ``keep`` of the lead over chance that the lowest balanced error has. Among
-    them the objective decides, or the balanced error of those with a small violation, or else the violation.
+    them the objective of those with a small violation decides, or else the violation.
     """
-    if max_violation is not None:
-        rounds = [undominated(options, lambda option: option.violation) for options in rounds]
-    elif keep > 0:
-        rounds = [undominated(options, lambda option: option.objective) for options in rounds]
+
+    def limited(option):
+        if max_violation is None or option.violation <= max_violation + TIE:
+            return option.objective
+        return 1e3 + option.violation
+
+    if keep > 0:
+        rounds = [undominated(options, limited) for options in rounds]
     lowest = min(option.ber for options in rounds for option in options)
     allowed = np.inf if keep == 0 else max(0.5 - keep * (0.5 - lowest), lowest)
 
     def cost(option):
-        if option.ber > allowed + TIE:
-            return 1e6 + option.ber
-        if max_violation is None:
-            return option.objective
-        return option.ber if option.violation <= max_violation + TIE else 1e3 + option.violation
+        return limited(option) if option.ber <= allowed + TIE else 1e6 + option.ber
 
     chosen = [options[first_best(options, cost)] for options in rounds]
     return chosen, first_best(chosen, cost)

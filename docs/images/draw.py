@@ -10,9 +10,13 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from parityboost import AdaFairClassifier, ParityBoostClassifier, plot
+from parityboost import (
+    AdaBoostClassifier,
+    AdaFairClassifier,
+    ParityBoostClassifier,
+    plot,
+)
 from parityboost.audit import audit
-from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
 from parityboost.metrics import group_table
 

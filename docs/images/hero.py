@@ -4,8 +4,7 @@ from pathlib import Path
 
 from sklearn.model_selection import train_test_split
 
-from parityboost import ParityBoostClassifier
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, ParityBoostClassifier
 from parityboost.datasets import load_adult
 from parityboost.metrics import group_table
 

@@ -36,7 +36,10 @@ def _make_app() -> "typer.Typer":
         str | None, typer.Option(help="Encoding of text files, such as latin-1.", show_default="utf-8")
     ]
     sep_option = Annotated[
-        str | None, typer.Option(help="What separates fields: a character, or tab.", show_default="as in the header")
+        str | None,
+        typer.Option(
+            help="What separates fields: a character, tab, or ', ' to skip spaces.", show_default="as in the header"
+        ),
     ]
     decimal_option = Annotated[
         str | None, typer.Option(help="Decimal sign of text files, . or ,", show_default="the point")
@@ -48,6 +51,12 @@ def _make_app() -> "typer.Typer":
         str | None, typer.Option(help="Name of the group of missing sensitive values.", show_default="an error")
     ]
 
+    favourable_option = Annotated[
+        str | None,
+        typer.Option(
+            help="Which of them is favourable to the person: ratios are of this one.", show_default="not stated"
+        ),
+    ]
     title_option = Annotated[str | None, typer.Option(help="Heading of the report.", show_default="the file's name")]
     about_option = Annotated[
         Path | None, typer.Option(help="TOML file for the model card: purpose, owner, intended_use and so on.")
@@ -97,6 +106,7 @@ def _make_app() -> "typer.Typer":
         target: Annotated[str, typer.Option(help="Column to predict; it has two values.")],
         positive: Annotated[str, typer.Option(help="Which of them is the positive class.")],
         sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns; several are crossed.")],
+        favourable: favourable_option = None,
         model: Annotated[Path, typer.Option(help="Where to save the model; - is standard output.")] = Path(
             "model.json"
         ),
@@ -147,7 +157,7 @@ def _make_app() -> "typer.Typer":
         ] = None,
         max_violation: Annotated[
             float | None,
-            typer.Option(help="Lowest balanced error with a difference up to this, not the objective.", min=0),
+            typer.Option(help="Choose only among models with a difference up to this.", min=0),
         ] = None,
         drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out, such as identifiers.")] = None,
         exclude_sensitive: Annotated[
@@ -182,7 +192,7 @@ def _make_app() -> "typer.Typer":
             chosen |= {"threshold": cut, "class_weight": class_weight, "keep": keep}
             parameters = {"method": method, "notion": notion, "c": c, "epsilon": epsilon, "n_jobs": jobs}
             parameters |= {"max_violation": max_violation, "random_state": seed, "device": device}
-            parameters |= {"bands": read_bands(bands), "missing_group": missing_group}
+            parameters |= {"bands": read_bands(bands), "missing_group": missing_group, "favourable": favourable}
             parameters |= {name: value for name, value in chosen.items() if value is not None}
             if dask is not None:
                 _dask.refuse(report=report, title=title, about=about, fail_above=fail_above, holdout=holdout)
@@ -238,6 +248,7 @@ def _make_app() -> "typer.Typer":
         prediction: Annotated[str, typer.Option(help="Column of the predicted labels.")],
         sensitive: Annotated[list[str], typer.Option(help="Sensitive column or columns.")],
         positive: Annotated[str | None, typer.Option(help="The positive class.", show_default="larger label")] = None,
+        favourable: favourable_option = None,
         scores: Annotated[str | None, typer.Option(help="Column of predicted probabilities.")] = None,
         weights: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
         confidence: Annotated[float, typer.Option(help="Coverage of the intervals.")] = 0.95,
@@ -270,6 +281,7 @@ def _make_app() -> "typer.Typer":
                 prediction,
                 sensitive,
                 positive,
+                favourable,
                 scores,
                 weights,
                 confidence,
@@ -297,6 +309,7 @@ def _make_app() -> "typer.Typer":
         about: about_option = None,
         fail_above: fail_option = None,
         against: Annotated[Path | None, typer.Option(help="Model file to compare with.")] = None,
+        favourable: favourable_option = None,
         person: Annotated[
             int | None, typer.Option(help="Number of a row, from 1, to explain step by step.", min=1)
         ] = None,
@@ -310,7 +323,9 @@ def _make_app() -> "typer.Typer":
         with one_sentence():
             page = _models.Page(out, title, about, fail_above)
             text_format = read_format(encoding, sep, decimal)
-            told, too_far = _report.report(model, data, target, sensitive, page, against, person, text_format)
+            told, too_far = _report.report(
+                model, data, target, sensitive, page, against, person, favourable, text_format
+            )
             say(told)
         stop_if(too_far)
 

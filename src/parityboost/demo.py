@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from . import metrics
 from ._model.warning import FitWarning
-from .baselines import AdaBoostClassifier
+from .adaboost import AdaBoostClassifier
 from .datasets import load_adult
 from .estimators import AdaFairClassifier
 from .recommended import ParityBoostClassifier

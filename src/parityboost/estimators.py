@@ -46,7 +46,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     notion : str or FairnessNotion, default="disparate_mistreatment"
         What should be equal across groups: ``"disparate_mistreatment"`` (false negative and false positive rates),
         ``"equal_opportunity"`` (false negative rates), ``"statistical_parity"`` (rates of positive predictions),
-        ``"predictive_equality"`` (false positive rates), ``"none"``, which needs no groups, or a notion of your own.
+        ``"predictive_equality"`` (false positive rates), ``"none"``, which needs no groups (unless ``class_weight`` or
+        ``threshold`` does), or a notion of your own.
         fairlearn's names ``"equalized_odds"``, ``"true_positive_rate_parity"``, ``"demographic_parity"`` and
         ``"false_positive_rate_parity"`` mean the same.
     n_estimators : int, default=200
@@ -110,9 +111,17 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         counts as so many instances, other weights as one each on average. 0 is the paper's rule, which may choose a
         model that predicts one class for everyone: that is perfectly fair.
     max_violation : float or None, default=None
-        Choose θ (and the threshold, if it is chosen) with the lowest balanced error among those whose violation of the
-        notion is at most this, not by the objective. If there is none that ``keep`` allows, the one with the lowest
-        violation, with a warning.
+        Choose θ (and the threshold, if it is chosen) only among those whose violation of the notion is at most this, on
+        the data that they are chosen on; of these the lowest objective. If there is none that ``keep`` allows, the one
+        with the lowest violation, with a warning.
+    positive : label or None, default=None
+        The label that the model predicts as positive: what ``"equal_opportunity"`` means by positives, and what a score
+        above the threshold says. None takes the larger of the two labels; of labels that are text, the later one in the
+        alphabet, which ``warnings_`` tells.
+    favourable : label or None, default=None
+        The label that is favourable to the person: the loan that is granted, the arrest that is not made. It changes
+        nothing about the model; reports compare the groups' shares of it, as the four-fifths rule does. None is not
+        stated.
     sensitive_feature : str, int, list or None, default=None
         Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
     bands : dict or None, default=None
@@ -134,7 +143,11 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The class labels; the second one is the positive class.
+        The class labels, sorted.
+    positive_ : label
+        The one that the model predicts as positive: the second one, unless ``positive`` says otherwise.
+    favourable_ : label or None
+        The one that is favourable to the person; None if it was not stated.
     groups_ : ndarray
         The groups found in training; tuples if there are several sensitive columns.
     theta_ : int
@@ -155,7 +168,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each group
         has its own). Where it is chosen on validation data, the training measures are at threshold 0.
     warnings_ : list of str
-        What ``fit`` warned of: a model that may be of no use, and what helps.
+        What ``fit`` warned of: a model that may be of no use, and what helps. Last, and without a warning of Python's:
+        which label was taken as positive, where the labels are text and ``positive`` does not say.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Each feature's share of the weights α of the θ learners; a tree of depth two divides its α by the gain of its
         splits.
@@ -218,6 +232,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "keep": [Interval(Real, 0, 1, closed="both")],
         "max_violation": [Interval(Real, 0, None, closed="left"), None],
+        "positive": ["boolean", Real, str, None],
+        "favourable": ["boolean", Real, str, None],
         "sensitive_feature": [str, Integral, list, None],
         "bands": [dict, None],
         "missing_group": [str, None],
@@ -252,6 +268,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         n_iter_no_change: int | None = None,
         keep: float = 0.0,
         max_violation: float | None = None,
+        positive: Any = None,
+        favourable: Any = None,
         sensitive_feature: Any = None,
         bands: dict[Any, Any] | None = None,
         missing_group: str | None = None,
@@ -282,6 +300,8 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         self.n_iter_no_change = n_iter_no_change
         self.keep = keep
         self.max_violation = max_violation
+        self.positive = positive
+        self.favourable = favourable
         self.sensitive_feature = sensitive_feature
         self.bands = bands
         self.missing_group = missing_group
@@ -301,7 +321,7 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         X : DataFrame or array-like of shape (n_samples, n_features)
             Numbers, booleans, categories and strings; missing values are fine.
         y : array-like of shape (n_samples,)
-            Labels of two classes. The larger label is the positive class.
+            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
         sensitive_features : array-like, Series or DataFrame, optional
             The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
             of X.
@@ -381,15 +401,18 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
         """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
         for name in [name for name in vars(self) if name.endswith("_") or name == "_ensemble"]:
             delattr(self, name)
-        self._selection = self._frontier = self._group_source = self._group_thresholds = None
-        self._sensitive_feature = self.sensitive_feature
+        self._selection = self._frontier = self._chosen = self._group_source = self._group_thresholds = None
+        self._sensitive_feature, self._sensitive_names = self.sensitive_feature, []
         self._grouping = Grouping(self.bands, self.missing_group)
 
     @property
-    def _needs_groups(self) -> bool:
-        """Whether there is anything that depends on the groups."""
-        by_group = self.class_weight == "balanced_groups" or self.threshold == "per_group"
-        return by_group or bool(self._settings().notion.gaps)
+    def _groups_needed_for(self) -> str:
+        """What depends on the groups, as it was asked for; empty if nothing does."""
+        if self._settings().notion.gaps:
+            return f"notion={self.notion!r}"
+        if self.class_weight == "balanced_groups":
+            return "class_weight='balanced_groups' ('balanced' or None does without)"
+        return "threshold='per_group' ('auto' does without)" if self.threshold == "per_group" else ""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

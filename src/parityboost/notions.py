@@ -173,12 +173,14 @@ class StatisticalParity(FairnessNotion):
 
     Parameters
     ----------
-    boost : {"positives", "both", "misclassified"}
-        Which instances get the cost. ``"positives"``, the default, boosts the misclassified positives of the group with
-        fewer positive predictions, which is what brings parity. ``"both"`` also boosts the misclassified negatives of
-        the group with more of them: the outcome then hardly depends on which label is called positive.
+    boost : {"auto", "positives", "both", "misclassified"}, default="auto"
+        Which instances get the cost. ``"positives"`` boosts the misclassified positives of the group with fewer
+        positive predictions, which is what brings parity. ``"both"`` also boosts the misclassified negatives of the
+        group with more of them: the outcome then hardly depends on which label is called positive.
         ``"misclassified"`` boosts all misclassified instances of the group with fewer, as Eq. (9) is printed; boosting
-        its false positives works against parity.
+        its false positives works against parity. ``"auto"`` is ``"both"`` in
+        :class:`~parityboost.ParityBoostClassifier` and ``"positives"`` elsewhere, as the name
+        ``"statistical_parity"`` is.
 
     Examples
     --------
@@ -191,9 +193,9 @@ class StatisticalParity(FairnessNotion):
 
     name = "statistical_parity"
 
-    def __init__(self, boost: str = "positives") -> None:
-        if boost not in ("positives", "both", "misclassified"):
-            raise ValueError(f"boost must be 'positives', 'both' or 'misclassified', got {boost!r}")
+    def __init__(self, boost: str = "auto") -> None:
+        if boost not in ("auto", "positives", "both", "misclassified"):
+            raise ValueError(f"boost must be 'auto', 'positives', 'both' or 'misclassified', got {boost!r}")
         self.boost = boost
 
     @property

@@ -1,4 +1,5 @@
 import json
+import re
 
 import fairlearn.metrics as fairlearn
 import numpy as np
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, brier_score_loss, precision_score, roc_auc_score
 
 from parityboost import metrics
+from parityboost._table.values import printable
 from parityboost.audit import audit
+from parityboost.audit._text import markdown_text
 
 RATES = ["base_rate", "selection_rate", "tpr", "tnr", "fpr", "fnr", "accuracy", "precision"]
 
@@ -309,6 +312,39 @@ def test_group_names_cannot_break_markdown_or_html():
     rows = [line for line in result.to_markdown().splitlines() if line.startswith("| ")]
     assert "<script>" not in result.to_markdown()
     assert {line.replace("\\|", "").count("|") for line in rows if "script" in line} <= {4, 9}
+
+
+MARKUP = ["<", "&lt;", "&#60;", "[", "](javascript:x)", "![i](x)", "]:", "`", "*", "_", "__", "~~", "$", "|", "\\", "#"]
+MARKUP += ["-", "- ", "---", "1. ", "2)", "+ ", "> ", "=", "a", "b ", "\n", "\r", "\x7f", "\x1b", "\u2028", "é", "1"]
+
+
+@given(st.lists(st.sampled_from(MARKUP), max_size=12).map("".join).filter(str.strip))
+def test_whatever_a_name_holds_markdown_shows_it_and_nothing_else(name):
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    text, shown = markdown_text(name), printable(" ".join(name.split()))
+    for page in (
+        text,
+        f"# {text}",
+        f"- {text}",
+        f"- a\n- {text}",
+        f"| {text} |\n| --- |",
+        f"| a |\n| --- |\n| {text} |",
+    ):
+        *_, line = [token for token in markdown.parse(page) if token.type == "inline"]
+        assert {child.type for child in line.children} <= {"text", "text_special"}
+        assert "".join(child.content for child in line.children) == shown
+
+
+def test_nothing_in_names_or_labels_becomes_markdown_in_an_audit():
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    y, p, _, _, who = make_case()
+    hostile = "<img src=x onerror=alert(1)> ![i](http://x) `c`\r\n# h\x7f"
+    s = (hostile + who["sex"]).rename(hostile)
+    labels = np.array(["a", hostile])
+    text = audit(labels[y], labels[p], sensitive_features=s, positive_label=hostile).to_markdown()
+    tokens = [child.type for token in markdown.parse(text) for child in token.children or []]
+    assert set(tokens) <= {"text", "text_special"}
+    assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
 
 
 def test_json_holds_everything_as_plain_values():

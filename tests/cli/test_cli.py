@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 import parityboost
+from conftest import run_python
 from parityboost import cli
 from parityboost._cli._options import spread
-from parityboost.experiments import _execute, _runner
+from parityboost.paper.experiments import _execute, _runner
 
 
 def run(*arguments):
@@ -30,6 +31,26 @@ def test_without_typer_it_says_what_to_install():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert result.stderr.startswith('The command line needs typer: pip install "rich>=')
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="about signals of Unix")
+@pytest.mark.parametrize("module", ["pandas", "sklearn", "typer", "parityboost._cli._models"])
+def test_interrupted_while_it_starts_it_ends_without_a_traceback(module):
+    code = f"""
+import os, runpy, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["parityboost", "predict", "m.json", "x.csv", "--out", "y.csv"]
+runpy.run_module("parityboost", run_name="__main__")
+"""
+    result = run_python(code)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +126,7 @@ def test_failed_runs_are_told_and_the_exit_code_is_1(monkeypatch, tmp_path):
 
 
 def test_an_interrupted_reproduction_says_how_to_go_on(tmp_path, monkeypatch):
-    import parityboost.experiments as experiments
+    import parityboost.paper.experiments as experiments
 
     def interrupted(*args):
         raise KeyboardInterrupt

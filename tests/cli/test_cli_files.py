@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from conftest import make_device
 from parityboost import AdaFairClassifier, cli, load
-from parityboost._cli._text import one_line, printable, shortened
+from parityboost._cli._text import one_line, shortened
+from parityboost._table.values import printable
 
 
 def run(*arguments):
@@ -99,6 +100,52 @@ def test_no_command_overwrites_its_own_files(folder, monkeypatch, arguments, mes
     assert contents(folder) == before
 
 
+@pytest.fixture
+def parts(folder):
+    """A folder of two tables, one of them elsewhere, and other names for both."""
+    (folder / "parts").mkdir()
+    (folder / "parts" / "README.md").write_text("not read")
+    make_table().to_csv(folder / "parts" / "a.csv", index=False)
+    make_table().to_csv(folder / "elsewhere.csv", index=False)
+    (folder / "parts" / "b.csv").symlink_to("../elsewhere.csv")
+    os.link(folder / "parts" / "a.csv", folder / "hard-a.csv")
+    (folder / "soft-a.csv").symlink_to("parts/a.csv")
+    (folder / "soft-parts").symlink_to("parts")
+    return folder
+
+
+PART_NAMES = ["parts/a.csv", "parts/b.csv", "soft-parts/a.csv", "elsewhere.csv", "hard-a.csv", "soft-a.csv"]
+
+
+@pytest.mark.parametrize("given", ["parts", "soft-parts"])
+@pytest.mark.parametrize("name", PART_NAMES)
+@pytest.mark.parametrize("option", ["--model", "--out", "--report"])
+def test_no_command_replaces_a_file_of_a_folder_that_it_reads(parts, option, name, given):
+    before = contents(parts) | contents(parts / "parts")
+    data, out = parts / given, parts / name
+    arguments = {
+        "--model": ["train", data, *TRAIN[2:], "--model", out],
+        "--out": ["predict", parts / "m.json", data, "--out", out],
+        "--report": ["audit", data, *AUDIT[2:], "--report", out],
+    }
+    result = run(*arguments[option])
+    assert result.exit_code == 2, result.output
+    assert f"{option} must be another file than the data, got {str(out)!r}, which is '{data}/" in result.output
+    assert len(result.output.strip().splitlines()) == 1, result.output
+    assert contents(parts) | contents(parts / "parts") == before
+
+
+def test_what_is_not_read_of_a_folder_may_be_an_output(parts):
+    data = parts / "parts"
+    for arguments in (
+        ["audit", data, *AUDIT[2:], "--report", data / "README.md"],
+        ["predict", parts / "m.json", data, "--out", data / "new.csv"],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 0, result.output
+    assert len(pd.read_csv(parts / "parts" / "new.csv")) == 400
+
+
 def test_a_reproduction_goes_to_a_folder_of_its_own(tmp_path):
     (tmp_path / "README.md").write_text("# My project\n")
     (tmp_path / "file").write_text("")
@@ -121,8 +168,10 @@ def test_outputs_keep_permissions_and_loops_are_told(folder):
     assert "it is a symbolic link that leads back to itself" in result.output
 
 
-@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.csv.xz", "p.csv.bz2", "p.parquet"])
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.csv.xz", "p.csv.bz2", "p.parquet", "p.xlsx"])
 def test_a_full_disk_is_told_with_the_file(folder, name):
+    if name.endswith(".xlsx"):
+        pytest.importorskip("openpyxl")
     make_device(folder / name, "full")
     result = run("predict", folder / "m.json", folder / "t.csv", "--out", folder / name)
     assert result.exit_code == 2, result.output
@@ -342,3 +391,10 @@ def test_messages_do_not_show_names_at_any_length(tmp_path):
     ):
         result = run(*arguments)
         assert result.exit_code == 2 and len(result.output) < 500, result.output[:1000]
+
+
+def test_an_audit_of_no_rows_names_the_file(tmp_path):
+    (tmp_path / "empty.csv").write_text("y,p,g\n")
+    result = run("audit", tmp_path / "empty.csv", "--target", "y", "--prediction", "p", "--sensitive", "g")
+    assert result.exit_code == 2
+    assert "empty.csv has no rows" in result.output

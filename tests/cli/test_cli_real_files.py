@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from parityboost._cli._streams import as_files
 from parityboost.datasets import read_table
 
 pytest.importorskip("pyarrow")
-pytest.importorskip("openpyxl")
+openpyxl = pytest.importorskip("openpyxl")
 
 TRAIN = ["--target", "bezahlt", "--positive", "ja", "--sensitive", "Straße", "--rounds", "15"]
 GERMAN = ["--encoding", "latin-1", "--decimal", ","]
@@ -173,6 +174,54 @@ def test_every_kind_of_file_can_be_written(people, folder, tmp_path, name):
     assert len(table) == 400 and table["probability"].between(0, 1).all()
 
 
+def test_json_lines_hold_what_a_parquet_file_held(people, folder, tmp_path):
+    rng = np.random.default_rng(0)
+    floats = rng.normal(size=400) * 10.0 ** rng.integers(-300, 300, 400)
+    floats[:3] = 0.1 + 0.2, np.nextafter(1, 2), np.nan
+    more = {
+        "float": floats,
+        "single": floats.clip(-1e30, 1e30).astype(np.float32),
+        "whole": np.arange(400) + 2**62,
+        "some": pd.array([None, *range(399)], dtype="Int64"),
+        "text": [None, "ü </x>", *["a"] * 398],
+        "when": pd.date_range("2020-01-01", periods=400, freq="s"),
+        "list": [[0.1, 2]] * 400,
+        "price": [Decimal("0.10")] * 400,
+    }
+    people.assign(**more).to_parquet(tmp_path / "more.parquet")
+    run_well("predict", folder / "model.json", tmp_path / "more.parquet", "--out", tmp_path / "out.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    found = {name: [row[name] for row in rows] for name in rows[0]}
+    run_well("predict", folder / "model.json", tmp_path / "more.parquet", "--out", tmp_path / "out.parquet")
+    probability = pd.read_parquet(tmp_path / "out.parquet")["probability"]
+    assert found["probability"] == probability.tolist()
+    for name in ("float", "single"):
+        assert found[name] == [None if np.isnan(value) else float(value) for value in more[name]]
+    assert found["whole"] == more["whole"].tolist()
+    assert found["some"] == [None, *range(399)] and found["text"] == more["text"]
+    assert found["when"] == [time.isoformat() for time in more["when"]]
+    assert found["list"][0] == [0.1, 2] and found["price"][0] == "0.10"
+
+
+@pytest.mark.parametrize("value", [np.inf, b"\xff"])
+def test_what_json_cannot_hold_is_named(people, folder, tmp_path, value):
+    people.assign(more=[value] * 400).to_parquet(tmp_path / "more.parquet")
+    message = refused("predict", folder / "model.json", tmp_path / "more.parquet", "--out", tmp_path / "out.jsonl")
+    assert f"JSON cannot hold {value!r} of column 'more': write .csv or .parquet" in message
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_what_parquet_cannot_hold_is_named(people, folder, tmp_path, pieces):
+    (tmp_path / "parts").mkdir()
+    for j in range(pieces):  # the values of each piece may be of one type
+        code = [1, "07"] if pieces == 1 else [[1, 2], ["A", "07"]][j]
+        people.assign(code=code * 200).to_json(tmp_path / "parts" / f"{j}.jsonl", orient="records", lines=True)
+    message = refused("predict", folder / "model.json", tmp_path / "parts", "--out", tmp_path / "out.parquet")
+    assert "column 'code' has values of several types, and one of Parquet has one: write .csv or .jsonl" in message
+    assert not (tmp_path / "out.parquet").exists()
+
+
 def test_types_are_told_from_all_files_of_a_folder(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -198,7 +247,8 @@ def test_what_the_options_say_is_checked(folder):
     german = folder / "german.csv"
     for options, message in [
         (["--encoding", "klingon"], "--encoding must be one of Python's, such as latin-1, got 'klingon'"),
-        (["--sep", ";;"], "--sep must be one character, such as ';', got ';;'"),
+        (["--sep", ";;"], "--sep must be one character, such as ';', or one and a space, ', ', got ';;'"),
+        (["--sep", ", ", "--decimal", ","], "--sep and decimal must differ"),
         (["--decimal", "x"], "--decimal must be '.' or ',', got 'x'"),
         (["--sep", ",", "--decimal", ","], "--sep and decimal must differ"),
         ([], "cannot be read as CSV in UTF-8"),
@@ -400,3 +450,243 @@ def test_warnings_call_the_classes_as_the_file_does(people, tmp_path):
     model = parityboost.load(tmp_path / "m.json")
     assert model.classes_.tolist() == ["ja", "nein"]
     assert any(", nein]" in name for name in model.history_.columns)
+
+
+def write_spaced(table, path):
+    """As the UCI repository publishes Adult: a space behind every comma, but for those of the header."""
+    header, *rows = table.to_csv(index=False, lineterminator="\n").splitlines()
+    path.write_text("\n".join([header, *(row.replace(",", ", ") for row in rows), ""]))
+
+
+SPACED = ["--target", "y", "--positive", " yes", "--sensitive", "g", "--rounds", "10"]
+
+
+@pytest.fixture
+def spaced(tmp_path):
+    """A table with spaces behind the commas."""
+    X, y, group = make_people(400)
+    table = X[["skill", "years", "job"]].astype({"job": str})
+    table = table.assign(g=group, note="a  b", y=np.where(y == 1, "yes", "no"))
+    write_spaced(table.fillna({"job": "none"}), tmp_path / "t.csv")
+    return tmp_path
+
+
+def test_spaces_are_part_of_the_values_as_in_python(spaced):
+    table = pd.read_csv(spaced / "t.csv")
+    X = table.drop(columns=["y", "note"])
+    model = parityboost.AdaFairClassifier(n_estimators=10, random_state=0)
+    model.fit(X, table["y"], sensitive_features=table["g"]).save(spaced / "m.json")
+    run_well("predict", spaced / "m.json", spaced / "t.csv", "--out", spaced / "p.csv")
+    found = pd.read_csv(spaced / "p.csv")
+    np.testing.assert_array_equal(found["prediction"], model.predict(X))
+    given = (spaced / "t.csv").read_text().splitlines()
+    written = (spaced / "p.csv").read_text().splitlines()
+    assert all(row.startswith(f"{before},") for before, row in zip(given, written, strict=True))
+
+
+def test_the_command_line_trains_on_values_with_their_spaces(spaced):
+    run_well("train", spaced / "t.csv", *SPACED, "--model", spaced / "m.json", "--drop", "note")
+    model = parityboost.load(spaced / "m.json")
+    assert model.classes_.tolist() == [" no", " yes"] and model.groups_.tolist() == [" a", " b"]
+    X = pd.read_csv(spaced / "t.csv")[list(model.feature_names_in_)]
+    run_well("predict", spaced / "m.json", spaced / "t.csv", "--out", spaced / "p.csv")
+    np.testing.assert_array_equal(pd.read_csv(spaced / "p.csv")["prediction"], model.predict(X))
+
+
+def test_a_separator_with_a_space_leaves_spaces_out(spaced):
+    plain = [*SPACED[:3], "yes", *SPACED[4:], "--sep", ", "]
+    run_well("train", spaced / "t.csv", *plain, "--model", spaced / "m.json")
+    assert parityboost.load(spaced / "m.json").groups_.tolist() == ["a", "b"]
+    run_well("predict", spaced / "m.json", spaced / "t.csv", "--out", spaced / "p.csv", "--sep", ", ")
+    table = pd.read_csv(spaced / "t.csv", skipinitialspace=True)
+    pd.testing.assert_frame_equal(pd.read_csv(spaced / "p.csv")[list(table)], table)
+    bunch = read_table(spaced / "t.csv", target="y", positive="yes", sensitive="g", sep=", ")
+    assert bunch.sensitive.cat.categories.tolist() == ["a", "b"]
+
+
+def test_categories_that_differ_only_in_spaces_are_told(spaced):
+    plain = [*SPACED[:3], "yes", *SPACED[4:], "--sep", ", ", "--exclude-sensitive"]
+    asked = "give sep ', ' (--sep ', ') if spaces after the separator are no part of the values"
+    run_well("train", spaced / "t.csv", *plain, "--model", spaced / "plain.json")
+    message = refused("predict", spaced / "plain.json", spaced / "t.csv", "--out", spaced / "p.csv")
+    assert re.search(r"column 'job' has ' (\w+)', and the model knows '\1': ", message) and asked in message
+    run_well("train", spaced / "t.csv", *SPACED, "--model", spaced / "spaced.json", "--exclude-sensitive")
+    message = refused("predict", spaced / "spaced.json", spaced / "t.csv", "--out", spaced / "p.csv", "--sep", ", ")
+    assert "and the model knows ' " in message and "write it with the spaces that it had in training" in message
+    (spaced / "header.csv").write_text((spaced / "t.csv").read_text().replace(",", ", ").replace(",  ", ", "))
+    message = refused("predict", spaced / "plain.json", spaced / "header.csv", "--out", spaced / "p.csv")
+    assert "lacks 'job', 'note', 'years', which the model needs" in message and asked in message
+
+
+def test_spaces_for_missing_numbers_are_told(spaced):
+    asked = "give sep ', ' (--sep ', ') if spaces after the separator are no part of the values"
+    for blank in (" ", "  ", " NA"):
+        (spaced / "t.csv").write_text(f"g,x,y\na, 1,yes\nb,{blank},no\na, 3,no\nb, 4,yes\n")
+        message = refused("train", spaced / "t.csv", "--target", "y", "--positive", "yes", "--sensitive", "g")
+        assert f"column 'x' holds numbers, and {blank!r} for a missing one: {asked}" in message
+    table = read_table(spaced / "t.csv", target="y", positive="yes", sensitive="g", sep=", ")
+    assert table.data["x"].isna().tolist() == [False, True, False, False]
+    parityboost.AdaFairClassifier(n_estimators=2, validation_fraction=None).fit(
+        table.data[["x"]], table.target, sensitive_features=table.sensitive
+    ).save(spaced / "m.json")
+    message = refused("predict", spaced / "m.json", spaced / "t.csv", "--out", spaced / "p.csv")
+    assert f"column 'x' held numbers in training, got ' NA' in row 2: {asked}" in message
+
+
+CODES = ["1", "2", "A", "07"]  # in a CSV file they are text, in others some may be numbers
+
+
+def make_codes(codes, n=400):
+    """A table whose label depends on a code, and whose group is one too."""
+    rng = np.random.default_rng(0)
+    which, group = rng.integers(0, len(codes), n), rng.integers(0, len(codes), n)
+    label = (rng.random(n) < np.array([0.1, 0.9, 0.35, 0.65])[which]).astype(int)
+    columns = {"code": [codes[i] for i in which], "group": [codes[i] for i in group], "y": label}
+    return pd.DataFrame(columns).astype({"code": object, "group": object})
+
+
+def write_table(table, path):
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    elif path.suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, table.to_dict("records"))))
+    else:
+        table.to_excel(path, index=False)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_codes_are_the_same_categories_and_groups_in_every_kind_of_file(tmp_path, kind, missing):
+    written = {
+        "text.csv": make_codes(CODES),
+        "text.jsonl": make_codes(CODES),
+        "text.xlsx": make_codes(CODES),
+        "some.jsonl": make_codes([1, 2, "A", "07"]),
+        "some.xlsx": make_codes([1, 2, "A", "07"]),
+    }
+    if missing:
+        for table in written.values():
+            table.loc[0, "code"] = None
+    for name, table in written.items():
+        write_table(table, tmp_path / name)
+    options = ["--target", "y", "--positive", "1", "--sensitive", "group", "--exclude-sensitive", "--rounds", 20]
+    for data in (name for name in written if name.endswith(kind)):
+        model = [*options, "--threshold", "per_group", "--model", tmp_path / "m.json"]
+        run_well("train", tmp_path / data, *model)
+        expected = None
+        for name in written:
+            run_well(
+                "predict", tmp_path / "m.json", tmp_path / name, "--out", tmp_path / "p.csv", "--sensitive", "group"
+            )
+            found = pd.read_csv(tmp_path / "p.csv")["probability"]
+            expected = found if expected is None else expected
+            pd.testing.assert_series_equal(found, expected, obj=f"{data} to {name}")
+        assert expected.nunique() > 3
+
+
+def test_rows_that_hold_only_the_numbers_among_the_codes_are_read_too(tmp_path):
+    write_table(make_codes(CODES), tmp_path / "t.csv")
+    options = ["--target", "y", "--positive", "1", "--sensitive", "group", "--model", tmp_path / "m.json"]
+    run_well("train", tmp_path / "t.csv", *options, "--rounds", 20, "--drop", "group")
+    found = {}
+    for name, codes in {
+        "text.csv": ["1", "2", "2"],
+        "whole.xlsx": [1, 2, 2],
+        "whole.jsonl": [1, 2, 2],
+        "real.jsonl": [1.0, 2.0, 2.0],
+    }.items():
+        for more in ([], [None]):
+            table = pd.DataFrame({"code": pd.Series([*codes, *more], dtype=object)})
+            write_table(table, tmp_path / name)
+            run_well("predict", tmp_path / "m.json", tmp_path / name, "--out", tmp_path / "p.csv")
+            found[name, len(more)] = pd.read_csv(tmp_path / "p.csv")["probability"].tolist()[:3]
+    assert all(probabilities == found["text.csv", 0] for probabilities in found.values())
+    assert len(set(found["text.csv", 0])) == 2
+    rows = [run_well("explain", tmp_path / "m.json", "--row", row).stdout for row in ('{"code": 2}', '{"code": "2"}')]
+    assert rows[0] == rows[1]
+
+
+def test_a_number_that_may_be_a_code_with_zeros_is_refused(tmp_path):
+    write_table(make_codes(CODES), tmp_path / "t.csv")
+    options = ["--target", "y", "--positive", "1", "--sensitive", "group", "--model", tmp_path / "m.json"]
+    run_well("train", tmp_path / "t.csv", *options, "--rounds", 5)
+    write_table(make_codes([1, 2, "A", 7]), tmp_path / "lost.xlsx")
+    message = refused("predict", tmp_path / "m.json", tmp_path / "lost.xlsx", "--out", tmp_path / "p.csv")
+    assert "column 'code' has the number 7, and the model knows the text '07': make it text" in message
+    write_table(make_codes([5, 6]), tmp_path / "other.xlsx")
+    message = refused("predict", tmp_path / "m.json", tmp_path / "other.xlsx", "--out", tmp_path / "p.csv")
+    assert "column 'code' held categories in training (such as '07'), got numbers" in message
+
+
+# What spreadsheets take for formulas, errors, numbers or missing values.
+TRICKY = [
+    "=1+1",
+    "=HYPERLINK(1)",
+    "+1",
+    "-1",
+    "@x",
+    "#N/A",
+    "#REF!",
+    "00456",
+    "1e5",
+    "NA",
+    "null",
+    "None",
+    "TRUE",
+    "'q",
+]
+
+
+@pytest.fixture
+def tricky(people, folder, tmp_path):
+    """A table with such texts in a column, and in the name of a column, that the model does not read."""
+    table = people.head(len(TRICKY)).assign(note=TRICKY, **{"=A1": "x"})
+    table.to_csv(tmp_path / "tricky.csv", index=False)
+    return tmp_path
+
+
+def test_a_workbook_holds_the_text_of_the_table_and_no_formula(folder, tricky):
+    run_well("predict", folder / "model.json", tricky / "tricky.csv", "--out", tricky / "out.xlsx")
+    sheet = openpyxl.load_workbook(tricky / "out.xlsx").active
+    columns = {column[0].value: column[1:] for column in sheet.iter_cols()}
+    assert "=A1" in columns
+    assert [cell.value for cell in columns["note"]] == TRICKY
+    assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s", "n"}
+    assert {cell.data_type for cell in columns["probability"]} == {"n"}
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.xlsx", "out.parquet"])
+def test_text_of_a_workbook_is_passed_on_as_it_is(folder, tricky, name):
+    run_well("predict", folder / "model.json", tricky / "tricky.csv", "--out", tricky / "in.xlsx")
+    book = openpyxl.load_workbook(tricky / "in.xlsx")
+    book.active.delete_cols(book.active.max_column - 1, 2)  # what predict added
+    book.save(tricky / "in.xlsx")
+    run_well("predict", folder / "model.json", tricky / "in.xlsx", "--out", tricky / name)
+    run_well("predict", folder / "model.json", tricky / "tricky.csv", "--out", tricky / "direct.csv")
+    if name == "out.csv":  # as it is: what a spreadsheet makes of it is not known here
+        assert (tricky / name).read_text() == (tricky / "direct.csv").read_text()
+        table = pd.read_csv(tricky / name, dtype=str, keep_default_na=False)
+    elif name == "out.jsonl":
+        table = pd.DataFrame(map(json.loads, (tricky / name).read_text().splitlines()))
+    elif name == "out.parquet":
+        table = pd.read_parquet(tricky / name)
+    else:
+        table = pd.read_excel(tricky / name, dtype=object, keep_default_na=False)
+    assert table["note"].tolist() == TRICKY
+
+
+def test_large_whole_numbers_in_a_workbook_are_text(people, folder, tmp_path):
+    large = [2**53, 2**53 + 1, -(2**63)]
+    people.head(3).assign(id=large).to_parquet(tmp_path / "t.parquet")
+    run_well("predict", folder / "model.json", tmp_path / "t.parquet", "--out", tmp_path / "p.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "p.xlsx").active
+    ids = next(column[1:] for column in sheet.iter_cols() if column[0].value == "id")
+    assert [cell.value for cell in ids] == [2**53, str(2**53 + 1), str(-(2**63))]
+
+
+@pytest.mark.parametrize("note, message", [("x" * 40_000, "40,000 characters"), ("a\x01b", "no control characters")])
+def test_text_that_no_cell_holds_is_named(people, folder, tmp_path, note, message):
+    people.head(1).assign(note=note).to_csv(tmp_path / "t.csv", index=False)
+    told = refused("predict", folder / "model.json", tmp_path / "t.csv", "--out", tmp_path / "p.xlsx")
+    assert "column 'note' has" in told and message in told and "write .csv" in told
+    assert not (tmp_path / "p.xlsx").exists()

@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 import parityboost
 from conftest import DATA, needs_data, run_python
-from parityboost import AdaFairClassifier
+from parityboost import SKOPS_TYPES, AdaFairClassifier
 from parityboost._table.bundles import Bundles
-from parityboost.dask import DaskAdaFairClassifier
+from parityboost.dask import DaskAdaFairClassifier, DaskParityBoostClassifier
 from parityboost.datasets import fetch_kdd_census, load_adult
 
 dask = pytest.importorskip("dask")
@@ -71,6 +71,7 @@ def assert_same(local, distributed_model):
     pd.testing.assert_frame_equal(local.history_, distributed_model.history_, check_exact=True)
     assert local.estimators_ == distributed_model.estimators_
     assert local.theta_ == distributed_model.theta_
+    assert local.n_samples_fit_ == distributed_model.n_samples_fit_
     np.testing.assert_array_equal(local.threshold_, distributed_model.threshold_)
     np.testing.assert_array_equal(local.groups_, distributed_model.groups_)
     np.testing.assert_array_equal(local.classes_, distributed_model.classes_)
@@ -196,9 +197,11 @@ def test_many_rows_are_binned_by_stretches_as_on_one_machine(client, monkeypatch
 
 def test_very_many_rows_to_choose_on_stay_where_they_are(client, monkeypatch):
     """With the limit lowered: margins are counted in buckets, and nothing of the rows comes here but a sample."""
-    from parityboost._fit import ranking
+    from parityboost._choice import counting
+    from parityboost.dask import _preparation
 
-    monkeypatch.setattr(ranking, "MAX_RANKED", 200)
+    monkeypatch.setattr(counting, "N_BUCKETS", 200)
+    monkeypatch.setattr(_preparation, "MAX_HERE", 200)
     table = make_table(np.random.default_rng(2), 1500, 2)
     for options in ({}, {"threshold": "auto"}, {"threshold": "auto", "max_depth": 2}, {"threshold": "per_group"}):
         local, other = fit_both(table, in_partitions(table, [700, 300]), **options)
@@ -288,6 +291,17 @@ def test_the_local_model_is_an_ordinary_one(client, tmp_path):
     assert twin.client is None
     np.testing.assert_array_equal(twin.predict(table[FEATURES]), local.predict(table[FEATURES]))
     assert clone(other).client is client
+
+
+@pytest.mark.parametrize("kind", [DaskAdaFairClassifier, DaskParityBoostClassifier])
+def test_skops_gives_a_model_of_a_cluster_back(client, kind):
+    skops = pytest.importorskip("skops.io")
+    table = make_table(np.random.default_rng(8), 300, 2)
+    X, y, group = (in_partitions(table, [100])[columns] for columns in (FEATURES, "label", "group"))
+    model = kind(n_estimators=4, random_state=0, client=client).fit(X, y, sensitive_features=group)
+    loaded = skops.loads(skops.dumps(model), trusted=SKOPS_TYPES)
+    assert loaded.client is None
+    np.testing.assert_array_equal(loaded.predict_proba(table[FEATURES]), model.predict_proba(table[FEATURES]))
 
 
 def test_signatures_are_the_local_ones():
@@ -399,7 +413,7 @@ def cost_model(model, n_workers=2):
     n_groups, binner = len(model.groups_), model._ensemble.binner
     bundle_sizes = Bundles(binner, [column.n_bins + 1 for column in binner.columns]).sizes
     received = n_workers * (16 * int(bundle_sizes.sum()) + 16 + 3 * 8 * 2 * n_groups)
-    sent = n_workers * (2 * 256 + 2 * 8 + 8 + 2 * n_groups * 2 * 8)
+    sent = n_workers * (3 * 8 + 2 * 256 + 4 * 8 + 8 + 2 * n_groups * 4 * 8 + 2 * 8 + 2)
     return sent, received
 
 
@@ -422,7 +436,7 @@ parityboost.dask.DaskAdaFairClassifier().fit(Collection(), Collection())
 def test_a_client_is_needed():
     code = """
 import dask.dataframe as dd, pandas as pd
-from parityboost.dask import DaskAdaFairClassifier
+from parityboost.dask import DaskAdaFairClassifier, DaskParityBoostClassifier
 from parityboost.datasets import fetch_kdd_census, load_adult
 frame = dd.from_pandas(pd.DataFrame({"x": [1, 2], "y": [0, 1]}), npartitions=1)
 DaskAdaFairClassifier("none").fit(frame[["x"]], frame["y"])

@@ -35,6 +35,7 @@ def assert_same(local, other, table):
     np.testing.assert_array_equal(local.threshold_, other.threshold_)
     np.testing.assert_array_equal(local.thetas_, other.thetas_)
     assert local.fairness_ == other.fairness_
+    assert local.n_samples_fit_ == other.n_samples_fit_ == other.to_local().n_samples_fit_
     assert local.warnings_ == other.warnings_
     given = {"sensitive_features": table["group"]}
     here = other.to_local()
@@ -77,11 +78,11 @@ def test_weights_and_validation_data(client):  # noqa: F811
 
 
 def test_very_many_rows_that_are_held_out_stay_where_they_are(client, monkeypatch):  # noqa: F811
-    from parityboost._fit import ranking
+    from parityboost._choice import counting
     from parityboost.dask import _bags
 
-    monkeypatch.setattr(ranking, "MAX_RANKED", 50)
-    monkeypatch.setattr(_bags, "MAX_RANKED", 50)
+    monkeypatch.setattr(counting, "N_BUCKETS", 50)
+    monkeypatch.setattr(_bags, "MAX_HERE", 50)
     table = make_table(np.random.default_rng(2), 500, 2)
     assert_same(*fit_both(table, in_partitions(table, [100, 250])), table)
 

@@ -53,6 +53,24 @@ def test_training_and_prediction_on_a_cluster_are_those_of_one_process(folder, t
     assert "--out must be a new or empty folder" in again.output
 
 
+def test_the_labels_that_are_stated_are_those_of_one_process(folder, tmp_path, client):  # noqa: F811
+    stated = [*OPTIONS, "--favourable", "yes"]
+    stated[stated.index("--positive") + 1] = "no"  # which sorts first
+    for name, more in (("here", []), ("there", ["--dask", client.scheduler.address])):
+        result = run("train", folder, *stated, "--model", tmp_path / f"{name}.json", *more)
+        assert result.exit_code == 0, result.output
+    ours, theirs = (parityboost.load(tmp_path / f"{name}.json") for name in ("here", "there"))
+    for model in (ours, theirs):
+        assert (model.positive_, model.favourable_, model.classes_.tolist()) == ("no", "yes", ["no", "yes"])
+    pd.testing.assert_frame_equal(ours.history_, theirs.history_)
+    result = run(
+        "predict", tmp_path / "there.json", folder, "--out", tmp_path / "out", "--dask", client.scheduler.address
+    )
+    assert result.exit_code == 0, result.output
+    written = pd.read_parquet(tmp_path / "out")
+    assert ((written["probability"] > 0.5) == (written["prediction"] == "no")).all()
+
+
 @pytest.mark.slow
 def test_without_an_address_there_is_a_cluster_on_this_machine(folder, tmp_path):
     found = run("train", folder, *OPTIONS, "--model", tmp_path / "model.json", "--method", "parityboost", "--dask")
@@ -82,3 +100,13 @@ def test_what_cannot_be_is_said_in_a_sentence(folder, tmp_path, client):  # noqa
         assert message in found.output
     nothing = run("train", tmp_path / "*.csv", *OPTIONS, "--model", tmp_path / "m.json", "--dask", address)
     assert "--dask reads Parquet files" in nothing.output
+
+
+def test_no_model_replaces_a_file_that_it_is_trained_on(folder, client):  # noqa: F811
+    part = folder / "part1.parquet"
+    before = part.read_bytes()
+    for data in (folder, folder / "*.parquet", part):
+        found = run("train", data, *OPTIONS, "--model", part, "--dask", client.scheduler.address)
+        assert found.exit_code == 2
+        assert f"--model must be another file than the data {str(part)!r}, got" in found.output
+        assert part.read_bytes() == before

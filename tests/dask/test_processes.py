@@ -260,6 +260,22 @@ def test_a_worker_may_be_killed_while_partitions_are_read(cluster, data, monkeyp
     pd.testing.assert_frame_equal(fit_local(data[0]).history_, model.history_, check_exact=True)
 
 
+def test_workers_that_die_of_a_partition_end_training_with_a_sentence(tmp_path, data, monkeypatch):
+    """As for lack of memory; nobody starts them again."""
+    monkeypatch.setattr(_crew, "WAIT_FOR_WORKERS", 1.0)
+    client_pid = os.getpid()
+
+    def die(part):
+        if os.getpid() != client_pid:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return part
+
+    with started(tmp_path, n_workers=1) as (_, client):
+        collection = data[1].map_partitions(die, meta=data[1]._meta)
+        with pytest.raises(ClusterError, match=r"no worker is left .* make the partitions smaller"):
+            fit_there(collection, client=client)
+
+
 def test_no_worker_left_ends_training_with_a_sentence(cluster, data, monkeypatch):
     processes, client = cluster
     monkeypatch.setattr(_crew, "WAIT_FOR_WORKERS", 1.0)

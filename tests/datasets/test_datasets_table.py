@@ -73,9 +73,9 @@ def test_all_formats_give_the_same_data(name: str, table: Path, tmp_path: Path) 
 def test_semicolons_and_blanks_after_commas_are_understood(table: Path, tmp_path: Path) -> None:
     expected = read_table(table, **ROLES).data
     path = tmp_path / "other.csv"
-    for text in (CSV.replace(",", ";"), CSV.replace(",", ", ")):
-        path.write_text(text)
-        pd.testing.assert_frame_equal(read_table(path, **ROLES).data, expected)
+    for between, more in ((";", {}), (", ", {"sep": ", "})):
+        path.write_text(CSV.replace(",", between))
+        pd.testing.assert_frame_equal(read_table(path, **ROLES, **more).data, expected)
 
 
 def test_several_sensitive_columns_are_kept_apart_and_crossed_in_base_rates(table: Path) -> None:
@@ -223,3 +223,14 @@ def test_parquet_without_pyarrow_names_the_package(tmp_path: Path, monkeypatch: 
     (tmp_path / "t.parquet").write_bytes(b"")
     with pytest.raises(ImportError, match="pip install pyarrow"):
         read_table(tmp_path / "t.parquet", target="y", positive=1, sensitive="g")
+
+
+@pytest.mark.parametrize("header", ["sex, x, paid", "sex,x,paid"])
+def test_a_column_or_label_that_is_only_behind_a_space_hints_at_the_separator(tmp_path, header):
+    path = tmp_path / "t.csv"
+    path.write_text(header + "\n" + "f, 1, yes\nm, 2, no\n" * 3, encoding="utf8")
+    with pytest.raises(
+        ValueError, match=r"got '(paid|yes)'; its .*' (paid|yes)'.*; give sep ', ' \(--sep ', '\) if spaces"
+    ):
+        read_table(path, target="paid", positive="yes", sensitive="sex")
+    assert read_table(path, target="paid", positive="yes", sensitive="sex", sep=", ").target.sum() == 3

@@ -194,6 +194,37 @@ def test_relative_links_lead_somewhere(page):
             assert anchor in anchors(target), f"{page.name} links to {link}, but {target.name} has no such heading"
 
 
+def included(page: Path):
+    """What a page includes of the sources: the file, and the directive's options."""
+    text = page.read_text(encoding="utf8")
+    for name, options in re.findall(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)", text, re.M):
+        yield (page.parent / name).resolve(), dict(re.findall(r"^:([\w-]+): +(.*)$", options, re.M))
+
+
+def defined(source: str):
+    """The names of functions and classes, those inside a class with its name."""
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        if isinstance(node, ast.ClassDef):
+            yield from (f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef))
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
+def test_sources_that_a_page_shows_or_names_exist(page):
+    for path, options in included(page):
+        source = path.read_text(encoding="utf8")
+        assert options.get("pyobject") in {None, *defined(source)}, f"{page.name} shows {options} of {path.name}"
+        for bound in {"start-at", "start-after", "end-at", "end-before"} & set(options):
+            wanted = ast.literal_eval(options[bound]) if options[bound].startswith('"') else options[bound]
+            assert wanted in source, f"{page.name}: {options}"
+    text = page.read_text(encoding="utf8")
+    for name in re.findall(r"`((?:_\w+|dask|metrics|paper|datasets)/[\w/]+\.\w+)`", text):
+        assert (ROOT / "src" / "parityboost" / name).exists(), f"{page.name} names {name}"
+    for name in re.findall(r"`(test_\w+\.py)`", text):
+        assert list((ROOT / "tests").rglob(name)), f"{page.name} names {name}"
+
+
 def built_from(target: Path) -> Path:
     """The source of a page that Sphinx makes."""
     if target.parent.name == "gallery":
@@ -206,8 +237,10 @@ def test_the_api_reference_lists_every_public_name():
     sections = dict(re.findall(r"^\.\. currentmodule:: (\S+)$(.*?)(?=^\.\. currentmodule::|\Z)", text, re.M | re.S))
     names = [info.name for info in pkgutil.iter_modules(parityboost.__path__, "parityboost.") if "._" not in info.name]
     programs = {"parityboost.cli", "parityboost.demo"}
-    classifiers = {"parityboost.estimators", "parityboost.recommended"}  # whose classes parityboost offers
-    for name in {"parityboost", *names} - programs - classifiers:
+    classifiers = {f"parityboost.{name}" for name in ("estimators", "recommended", "adaboost")}  # in parityboost
+    paper = {"parityboost.paper.baselines", "parityboost.paper.experiments"}
+    elsewhere = {"parityboost.paper", "parityboost.baselines", "parityboost.experiments"}  # the last two have moved
+    for name in {"parityboost", *names, *paper} - programs - classifiers - elsewhere:
         module = importlib.import_module(name)
         public = {x for x in module.__all__ if x != "__version__" and not isinstance(getattr(module, x), ModuleType)}
         listed = re.findall(r"^(?:   |\.\. data:: )(\w+)$", sections[name], re.M)

@@ -11,7 +11,17 @@ from numpydoc.validate import validate
 
 MODULES = ["parityboost"] + [
     f"parityboost.{name}"
-    for name in ("metrics", "notions", "baselines", "datasets", "experiments", "explain", "plot", "audit", "report")
+    for name in (
+        "metrics",
+        "notions",
+        "datasets",
+        "explain",
+        "plot",
+        "audit",
+        "report",
+        "paper.baselines",
+        "paper.experiments",
+    )
     if importlib.util.find_spec(f"parityboost.{name}")
 ]
 # What a docstring is held to; not the layout of headings or the capitals of a summary, which read well either way.

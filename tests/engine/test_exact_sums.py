@@ -1,6 +1,7 @@
 """Integers are summed: the model does not depend on threads, row order, blocks, merged rows; and nothing overflows."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,17 +12,21 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
 from parityboost import AdaFairClassifier
+from parityboost._choice import counting
 from parityboost._engine import threads
+from parityboost._engine.kernels import boosting
+from parityboost._engine.kernels.passes import MAX_LEAVES
 from parityboost._engine.threads import Team
-from parityboost._fit import ranking, samples, weights
-from parityboost._fit.learners.estimator import EstimatorLearner
-from parityboost._fit.learners.stump import StumpLearner
-from parityboost._fit.samples import Leaves, Masses, Sample, code_sample, to_masses
-from parityboost._fit.weights import RowWeights
+from parityboost._fit import samples
+from parityboost._fit.estimator import EstimatorLearner
+from parityboost._fit.rounds import Trained
+from parityboost._fit.samples import CodedSample, Masses, Sample, code_sample, to_masses
+from parityboost._fit.trees import Growing, TreeLearner
 from parityboost._table.binning import Binner
 from parityboost._table.bundles import Bundles
 from parityboost._table.sources import read_sources
 
+STUMPS = Growing(1, "gini", None, np.zeros((0, 1), dtype=bool), None)
 OPTIONS = [
     {},
     {"threshold": "auto", "update": "discrete"},
@@ -111,7 +116,7 @@ def test_the_number_of_blocks_changes_no_bit(monkeypatch, options):
 
 def test_more_rows_than_are_sorted_for_bins_and_thresholds_in_any_order(monkeypatch):
     monkeypatch.setattr("parityboost._table.cuts.EXACT_ROWS", 500)
-    monkeypatch.setattr(ranking, "MAX_RANKED", 300)
+    monkeypatch.setattr(counting, "N_BUCKETS", 300)
     X, y, group, w = data()
     order = np.random.default_rng(2).permutation(3000)
     one = fitted((X, y, group, w), validation_fraction=None, threshold="auto")
@@ -159,40 +164,35 @@ def test_sums_stay_below_their_limit(n_rows, mass_per_row, factor):
     """Two rows per class stand for very many: what is summed depends on their masses alone."""
     heavy = max(n_rows * mass_per_row - 1, 1)
     mass = np.array([1, heavy, 1, heavy])
-    blocks = np.array([[0, 0, 2], [1, 2, 4]])
-    leaves = Leaves(np.array([0, 1, 0, 1], dtype=np.uint8), np.array([0, 1], dtype=np.uint8))
+    binner = SimpleNamespace(n_bins=np.array([2]), categorical=np.array([False]), columns=[])
+    bundles = SimpleNamespace(bundle_of=np.array([0]), code_of=np.arange(256)[None], sizes=np.array([3]), binner=binner)
     with Team(1) as team:
-        rows = RowWeights(blocks, mass, np.ones(2), team)
+        sample = Sample(np.array([0, 0, 1, 1]), 1, Masses(mass, 1.0), np.arange(4), team)
+        codes, nothing = np.array([[0, 1, 0, 1]], dtype=np.uint8), np.zeros(1, dtype=bool)
+        coded = CodedSample(sample, codes, nothing, nothing)
+        learner = TreeLearner(bundles, coded, coded, np.ones(2), STUMPS)
         expected = np.array([1.0, heavy, 1.0, heavy])
         for j in range(60):
-            votes = np.array([-1, 1] if j % 3 else [1, -1], dtype=np.float64)
-            growth = rows.boost_wrong(
-                leaves, votes, np.ones(2), np.full(2, factor), np.ones((1, 2)), np.array([[1, 1], [heavy] * 2])
-            )
+            votes = np.array([-1, 1, 1, 1] if j % 3 else [1, -1, 1, 1], dtype=np.float64)
+            learner.update_histograms()
+            learner.rows.put_as_told(codes[0])
+            leaf_mass = np.array([[1, 1], [heavy] * 2, [0, 0], [0, 0]])
+            trained = Trained(None, 0.1, votes, np.ones(MAX_LEAVES), leaf_mass)
+            growth = learner.reweight(trained, np.ones((1, 2)), np.log(factor) / 2, "discrete")
             before = expected.sum()
-            wrong = (votes[[0, 1, 0, 1]] > 0) != np.array([False, False, True, True])
+            wrong = (votes[codes[0]] > 0) != np.array([False, False, True, True])
             expected = expected * np.where(wrong, factor, 1.0)
             if factor < 1e10:  # beyond what the bits of a sum can hold, rows keep at least an integer of one
                 assert growth == pytest.approx(expected.sum() / before, rel=1e-4)
             expected /= expected.max()
-            exact = [int(m * max(1, round(v))) for m, v in zip(mass.tolist(), rows.values.tolist(), strict=True)]
-            assert rows.sums == [sum(exact[:2]), sum(exact[2:])]  # Python's integers do not overflow
-            assert max(rows.sums) < 2**weights.LIMIT
-            rows.changes.tell()
-
-
-def test_histograms_that_missed_a_change_are_made_anew():
-    X, y, group, _ = data(300)
-    learner = stump_learner(X, y, group)
-    trained = learner.fit()
-    learner.reweight(trained, np.ones((2, 2)), 0.3, "confidence")
-    learner.reweight(trained, np.ones((2, 2)), 0.2, "confidence")  # nobody asked for a stump in between
-    other = stump_learner(X, y, group)
-    first = other.fit()
-    other.reweight(first, np.ones((2, 2)), 0.3, "confidence")
-    other.fit()
-    other.reweight(first, np.ones((2, 2)), 0.2, "confidence")
-    assert learner.fit().model == other.fit().model
+            values = learner.rows.weights.values.tolist()
+            # Python's integers do not overflow.
+            exact = [int(m * max(1, round(v))) for m, v in zip(mass.tolist(), values, strict=True)]
+            assert learner.classes.sums.tolist() == [
+                sum(exact[:2]),
+                sum(exact[2:]),
+            ]
+            assert learner.classes.sums.max() < 2**boosting.LIMIT
 
 
 # --- A learner without surprises --------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def stump_learner(X, y, group):
         bundles = Bundles(binner)
         sample = Sample(y * 2 + (group == "b"), 2, to_masses(None), np.arange(len(y)), team)
         coded = code_sample(bundles, binner.encode(sources, sample.rows, team), sample)
-        return StumpLearner(bundles, coded, coded, np.ones(4), "gini")
+        return TreeLearner(bundles, coded, coded, np.ones(4), STUMPS)
 
 
 def test_a_stump_asked_for_twice_is_the_same_stump():

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from conftest import make_people
-from parityboost import AdaFairClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier
 from parityboost._engine import threads
 from parityboost._engine.threads import WORTH_A_THREAD, Team
 from parityboost._fit import samples
 from parityboost._model import ensemble as _ensemble
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

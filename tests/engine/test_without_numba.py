@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import make_people, run_python
-from parityboost import AdaFairClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier
 from parityboost._engine.kernels import binning, lookup
-from parityboost.baselines import AdaBoostClassifier
 from parityboost.explain import contributions
 
 FLOATS = st.floats(width=64, allow_nan=True, allow_infinity=True)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import reference
 from parityboost import AdaFairClassifier
-from parityboost._fit import loop, samples, weights
+from parityboost._engine.kernels import boosting
+from parityboost._fit import loop, samples
 from parityboost.notions import get_notion
 from problems import SYMMETRIC, TWIN_OPTIONS, draw_rows, frame_of, group_labels, problems
 
@@ -102,7 +103,8 @@ def test_fast_fit_equals_the_plain_twin(problem, options):
     assert_equal_to_the_last_bit(twin, model, problem, options)
     D = np.empty(len(learner.train))
     D[learner.train.rows] = learner.distribution()
-    assert D.tolist() == twin.D.tolist()
+    if options["n_iter_no_change"] is None:  # otherwise rounds may have been made, and weighed by, that are not used
+        assert D.tolist() == twin.D.tolist()
     assert D.sum() == pytest.approx(1)
 
 
@@ -131,7 +133,7 @@ def test_rare_and_unseen_categories_share_one_code_as_in_the_twin(problem, optio
 @given(problem=problems(), options=TWIN_OPTIONS)
 def test_sums_that_leave_their_range_all_the_time_equal_the_twin(problem, options):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (reference, weights):
+        for module in (reference, boosting):
             patch.setattr(module, "TARGET", 60)
             patch.setattr(module, "MAX_TARGET", 60)
             patch.setattr(module, "SHRUNK", 0)

@@ -12,19 +12,21 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import GroupKFold, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import GroupKFold, StratifiedKFold, StratifiedShuffleSplit, train_test_split
 
 from conftest import make_people
 from fuzz.model_files import damage_structure, written
-from parityboost import FitWarning, ModelFileError, ParityBoostClassifier, explain, load
-from parityboost._fit import bags, ranking
+from parityboost import AdaFairClassifier, FitWarning, ModelFileError, ParityBoostClassifier, explain, load
+from parityboost._choice import counting
+from parityboost._choice.counting import Counting
+from parityboost._fit import bags
 from parityboost._fit.bags import standard_deviation
 from parityboost._model.calibration import Calibrator
 from parityboost._model.dial import WEIGHTS
 from parityboost.datasets import load_adult
-from parityboost.notions import StatisticalParity
+from parityboost.notions import StatisticalParity, get_notion
 
 SMALL = {"n_bags": 3, "n_estimators": 12, "random_state": 0}
 
@@ -91,7 +93,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     monkeypatch.setattr(bags, "FEW_ROWS", 0)
     scores = []
     for n_jobs, at_a_time in ((1, 32), (2, 5), (3, 1)):  # rounds whose thresholds are looked at together
-        monkeypatch.setattr(ranking, "MAX_NOTED", at_a_time)
+        monkeypatch.setattr(counting, "MAX_TOGETHER", at_a_time)
         model, X, _, _ = fitted(n_jobs=n_jobs, dial=True)
         scores.append(model.decision_function(X))
     assert (scores[0] == scores[1]).all() and (scores[0] == scores[2]).all()
@@ -107,15 +109,15 @@ def test_any_backend_of_joblib_may_be_asked_for(monkeypatch):
 
 def test_an_interruption_ends_all_trainings(monkeypatch):
     monkeypatch.setattr(bags, "FEW_ROWS", 0)
-    looks, look = [], ranking.Ranking.look
+    looks, look = [], Counting.look
 
-    def interrupt(self):
+    def interrupt(self, rounds):
         looks.append(self)
         if len(looks) == 3:
             raise KeyboardInterrupt
-        return look(self)
+        return look(self, rounds)
 
-    monkeypatch.setattr(ranking.Ranking, "look", interrupt)
+    monkeypatch.setattr(Counting, "look", interrupt)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         fitted(n_jobs=3, n_estimators=100_000)
@@ -197,6 +199,36 @@ def test_a_bag_without_a_class_of_a_group_is_refused_in_words():
         )
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_groups"])
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize(("side", "what"), [(0, "train on"), (1, "hold out")])
+def test_a_bag_of_one_class_is_refused_and_named(class_weight, label, side, what):
+    X, y, group = make_people(300)
+    both, one = np.arange(0, 150), np.arange(150, 300)[y[150:] != label]
+    bags = [(np.arange(150), np.arange(150, 300)), (one, both) if side == 0 else (both, one)]
+    model = ParityBoostClassifier("statistical_parity", n_bags=bags, class_weight=class_weight)
+    with pytest.raises(ValueError, match=rf"n_bags\[1\] has no row of class '{label}' to {what}"):
+        model.fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.parametrize("missing", ["approved", "declined"])
+def test_a_bag_of_one_class_is_named_rightly_if_the_positive_label_sorts_first(missing):
+    X, y, group = make_people(300)
+    labels = np.where(y == 1, "approved", "declined")
+    bags = [(np.arange(150)[labels[:150] != missing], np.arange(150, 300))]
+    model = ParityBoostClassifier("statistical_parity", n_bags=bags, positive="approved")
+    with pytest.raises(ValueError, match=rf"n_bags\[0\] has no row of class '{missing}' to train on"):
+        model.fit(X, labels, sensitive_features=group)
+
+
+def test_a_class_that_is_only_there_without_weight_is_not_there():
+    X, y, group = make_people(300)
+    weight = np.where((np.arange(300) < 150) & (y == 1), 0.0, 1.0)
+    model = ParityBoostClassifier("none", n_bags=[(np.arange(150), np.arange(150, 300))], class_weight="balanced")
+    with pytest.raises(ValueError, match=r"n_bags\[0\] has no row of class '1' to train on"):
+        model.fit(X, y, sensitive_features=group, sample_weight=weight)
+
+
 def test_a_threshold_on_validation_data_and_one_that_is_given():
     X, y, group = make_people(400)
     part, rest = np.arange(300), np.arange(300, 400)
@@ -209,11 +241,36 @@ def test_a_threshold_on_validation_data_and_one_that_is_given():
     assert fixed.threshold_ == 0.25
 
 
-def test_statistical_parity_is_symmetric_unless_a_notion_is_given():
+@pytest.mark.parametrize("name", ["statistical_parity", "demographic_parity", "equal_opportunity"])
+def test_a_notion_and_its_name_give_the_same_model(name, tmp_path):
+    model, X, *_ = fitted(notion=name)
+    other, *_ = fitted(notion=get_notion(name))
+    np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+    assert other._fitted == model._fitted
+    other.save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    assert loaded.notion == get_notion(name) and loaded._fitted.notion == model._fitted.notion
+
+
+def test_statistical_parity_is_symmetric_unless_asked_otherwise():
     model, *_ = fitted(notion="statistical_parity")
     assert model._fitted.notion == StatisticalParity(boost="both")
-    model, *_ = fitted(notion=StatisticalParity())
-    assert model._fitted.notion == StatisticalParity()
+    model, *_ = fitted(notion=StatisticalParity(boost="positives"))
+    assert model._fitted.notion == StatisticalParity(boost="positives")
+
+
+def test_what_needs_the_groups_is_named():
+    X, y, _ = make_people(200)
+    model = ParityBoostClassifier("none", **SMALL)
+    with pytest.raises(ValueError, match=r"sensitive attribute for class_weight='balanced_groups' \('balanced'"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=r"only one group .* two are needed for class_weight='balanced_groups'"):
+        model.fit(X, y, sensitive_features=np.full(200, "a"))
+    with pytest.raises(ValueError, match=r"needs the sensitive attribute for threshold='per_group' \('auto'"):
+        model.set_params(class_weight="balanced", threshold="per_group").fit(X, y)
+    assert model.set_params(threshold="auto").fit(X, y).groups_.tolist() == ["all"]
+    with pytest.raises(ValueError, match="needs the sensitive attribute for notion='equal_opportunity': pass"):
+        model.set_params(notion="equal_opportunity").fit(X, y)
 
 
 def test_history_has_a_level_for_the_bag_and_shapes_have_bands():
@@ -249,16 +306,35 @@ def test_the_dial_leads_from_the_plain_model_to_the_fair_one():
     assert model.fairness_ == 1.5
     frontier = model.frontier()
     assert set(frontier["fairness"]) <= set(WEIGHTS)
-    assert (frontier["violation"].diff().dropna() <= 0).all()
+    is_own = (frontier["fairness"] == 1.0) & (frontier["threshold"] == fair.threshold_)  # which another blend may beat
+    assert is_own.sum() == 1
+    assert (frontier["violation"][~is_own].diff().dropna() <= 0).all()
 
 
-def test_what_an_average_cannot_do_is_said():
-    model, X, *_ = fitted()
-    with pytest.raises(AttributeError, match="fit with dial=True"):
-        model.set_fairness(0.5)
-    for method in (lambda: model.set_theta(3), lambda: list(model.staged_predict(X))):
-        with pytest.raises(AttributeError, match="set_fairness"):
-            method()
+OF_ONE_TRAINING = [
+    *("set_theta", "staged_decision_function", "staged_predict", "staged_predict_proba", "staged_score"),
+    *("estimators_", "estimator_weights_"),
+]
+
+
+@pytest.mark.parametrize("name", OF_ONE_TRAINING)
+def test_what_only_one_training_has_an_average_has_not(name):
+    model, X, y, group = fitted()
+    for average in (model, ParityBoostClassifier()):
+        assert not hasattr(average, name)
+    with pytest.raises(AttributeError) as caught:
+        getattr(model, name)
+    assert "frontier() lists its choices" in str(caught.value.__cause__ or caught.value)
+    assert hasattr(AdaFairClassifier(n_estimators=2).fit(X, y, sensitive_features=group), name)
+
+
+def test_only_a_model_with_a_dial_can_be_moved_along_it():
+    assert hasattr(ParityBoostClassifier(dial=True), "set_fairness")
+    assert not hasattr(ParityBoostClassifier(), "set_fairness")
+    model, *_ = fitted()
+    with pytest.raises(AttributeError) as caught:
+        model.set_params(dial=True).set_fairness(0.5)  # it was fitted without
+    assert "fit with dial=True" in str(caught.value.__cause__)
     model, *_ = fitted(dial=True)
     for wrong in (-0.1, 2.1, 0.55, "fair", True, np.nan):
         with pytest.raises(ValueError, match=r"fairness must be one of 0.0, 0.1"):
@@ -270,6 +346,158 @@ def test_with_enough_rows_the_blend_is_chosen(monkeypatch):
     model, *_ = fitted(600, dial=True, n_estimators=30)
     objectives = [point.ber + point.violation for point in model._dial.points]
     assert objectives[WEIGHTS.index(model.fairness_)] <= min(objectives) + 0.05
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2]), st.sampled_from([1, -1]))
+def test_every_blend_keeps_the_order_of_a_feature(monkeypatch, seed, depth, order):
+    monkeypatch.setattr("parityboost.recommended.MIN_ROWS_TO_BLEND", 1)
+    X, y, group = make_people(300, seed % 1000)
+    options = {"n_bags": 2, "n_estimators": 15, "max_depth": depth, "dial": True, "random_state": seed % 1000}
+    model = ParityBoostClassifier("statistical_parity", monotonic_cst={"skill": order}, **options)
+    model.fit(X, y, sensitive_features=group)
+    grid = np.linspace(-4, 4, 60)
+    people = X.iloc[np.repeat(np.arange(20), 60)].assign(skill=np.tile(grid, 20))
+
+    def is_ordered():
+        return (order * np.diff(model.decision_function(people).reshape(20, 60), axis=1) >= -1e-9).all()
+
+    assert is_ordered()  # as fit left it
+    assert set(model.frontier()["fairness"]) <= set(model._dial.weights)
+    refused = []
+    for w in WEIGHTS:
+        try:
+            model.set_fairness(w)
+        except ValueError as error:
+            assert "for monotonic_cst to hold" in str(error) and "'skill'" in str(error)
+            refused.append(w)
+        else:
+            assert is_ordered(), w
+            assert not refused
+    assert not refused or refused[0] > 1.0
+
+
+def test_blends_that_would_break_an_order_are_not_there(tmp_path):
+    model, X, y, group = fitted(600, dial=True, monotonic_cst={"skill": 1, "years": -1}, n_estimators=30)
+    highest = model._dial.weights[-1]
+    assert 1.0 <= highest < 2.0
+    model.save(tmp_path / "model.json")
+    for each in (model, load(tmp_path / "model.json"), pickle.loads(pickle.dumps(model))):
+        with pytest.raises(
+            ValueError, match=rf"at most {highest} for monotonic_cst to hold, got 2.*, with '(skill|ye)"
+        ):
+            each.set_fairness(2)
+        assert each.set_fairness(highest).frontier(X, y, sensitive_features=group)["fairness"].max() <= highest
+    document = json.loads((tmp_path / "model.json").read_text())
+    points = document["average"]["points"]
+    points.append(points[-1])
+    (tmp_path / "more.json").write_bytes(written(document))
+    with pytest.raises(ModelFileError, match="a point for each blend that keeps the orders, and for no other"):
+        load(tmp_path / "more.json")
+    free, *_ = fitted(600, dial=True, n_estimators=30)
+    assert free.set_fairness(2).fairness_ == 2.0
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_importances_and_bands_are_those_of_the_blend(depth, tmp_path):
+    """At either end those of a model that was trained for it, and between them those of the trainings' blends."""
+    options = {"max_depth": depth, "n_estimators": 20, "notion": "equal_opportunity"}
+    model, *_ = fitted(400, dial=True, **options)
+    plain, *_ = fitted(400, **options | {"notion": "none"})
+    fair, *_ = fitted(400, **options)
+    for w, end in ((0.0, plain), (1.0, fair)):
+        model.set_fairness(w)
+        np.testing.assert_array_equal(model.feature_importances_, end.feature_importances_)
+        np.testing.assert_array_equal(model._ensemble.spread, end._ensemble.spread)
+    assert not np.allclose(plain.feature_importances_, fair.feature_importances_)
+    for w in (0.5, 1.3):
+        model.set_fairness(w)
+        expected = (abs(1 - w) * plain.feature_importances_ + w * fair.feature_importances_) / (abs(1 - w) + w)
+        np.testing.assert_allclose(model.feature_importances_, expected)
+        model.save(tmp_path / "model.json")
+        saved = json.loads((tmp_path / "model.json").read_text())["average"]
+        np.testing.assert_allclose(saved["importances"], expected)
+        loaded = load(tmp_path / "model.json")
+        for other in (0.0, w):
+            np.testing.assert_array_equal(
+                loaded.set_fairness(other).feature_importances_, model.set_fairness(other).feature_importances_
+            )
+            for name, function in explain.shape_functions(model).items():
+                assert explain.shape_function(loaded, name).spread == function.spread
+
+
+def test_the_band_of_a_blend_is_the_spread_of_the_blended_trainings():
+    X, y, group = make_people(400)
+    options = {"n_estimators": 15, "max_depth": 1, "dial": True}
+    folds = splits_of(y)
+    model = ParityBoostClassifier(n_bags=folds, **options).fit(X, y, sensitive_features=group)
+    alone = [ParityBoostClassifier(n_bags=[fold], **options).fit(X, y, sensitive_features=group) for fold in folds]
+    for w in (0.0, 0.4, 1.0, 1.7):
+        tables = [each.set_fairness(w)._ensemble.tables.tables for each in alone]
+        np.testing.assert_allclose(model.set_fairness(w)._ensemble.spread, np.std(tables, axis=0, ddof=1), atol=1e-7)
+
+
+# --- Limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"dial": True}, {"c": 0.2}, {"threshold": "per_group"}])
+def test_a_limit_that_is_kept_anyway_changes_nothing(options):
+    free, X, _, group = fitted(600, **options)
+    own = free.frontier().pipe(lambda f: f[f["objective"] == f["objective"].min()])
+    limited, *_ = fitted(600, max_violation=float(own["violation"].max()) + 0.5, **options)
+    given = {"sensitive_features": group} if "threshold" in options else {}
+    np.testing.assert_array_equal(limited.decision_function(X, **given), free.decision_function(X, **given))
+    np.testing.assert_array_equal(limited.threshold_, free.threshold_)
+
+
+def own_point(model):
+    """What fit chose, as a row of the frontier."""
+    frontier = model.frontier()
+    found = frontier[(frontier["fairness"] == model.fairness_) & (frontier["threshold"] == model.threshold_)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+@pytest.mark.parametrize("c", [1.0, 0.0])
+def test_a_limit_on_adult_is_kept_by_a_good_model(c):
+    adult = load_adult()
+    X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
+    free = ParityBoostClassifier("equalized_odds", c=c, random_state=0).fit(X, y, sensitive_features=X["sex"])
+    assert own_point(free).violation > 0.1
+    model = ParityBoostClassifier("equalized_odds", c=c, max_violation=0.1, random_state=0)
+    with pytest.warns(FitWarning, match=r"class_weight='balanced_groups' does not suit max_violation=0.1: .*=None was"):
+        model.fit(X, y, sensitive_features=X["sex"])
+    assert own_point(model).violation <= 0.1
+    assert model.score(X_test, y_test) > max(free.score(X_test, y_test), 0.83)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("options", [{"c": 0.0}, {"c": 0.5, "dial": True}, {"keep": 0.9}, {"threshold": 0.0}])
+def test_the_frontier_has_what_fit_chose(seed, options, monkeypatch):
+    monkeypatch.setattr("parityboost.recommended.MIN_ROWS_TO_BLEND", 10)
+    X, y, group = make_people(400, seed)
+    model = ParityBoostClassifier(n_bags=2, n_estimators=10, random_state=0, **options)
+    model.fit(X, y, sensitive_features=group)
+    point, frontier = own_point(model), model.frontier()
+    c = options.get("c", 1.0)
+    assert point.objective == pytest.approx(c * point.ber + (1 - c) * point.er + point.violation)
+    others = frontier[(frontier["threshold"] != model.threshold_) | (frontier["fairness"] != model.fairness_)]
+    error = c * others["ber"] + (1 - c) * others["er"]
+    assert error.is_monotonic_increasing and others["violation"].is_monotonic_decreasing
+    stored = pickle.loads(pickle.dumps(model.set_threshold(5.0)))
+    pd.testing.assert_frame_equal(stored.frontier(), frontier)  # wherever the model is moved to
+
+
+def test_a_limit_that_costs_much_is_said():
+    rng = np.random.default_rng(0)
+    group = rng.integers(2, size=3000)
+    skill = rng.normal(size=3000) + 0.5 * group
+    X = pd.DataFrame({f"x{j}": skill + 0.5 * rng.normal(size=3000) for j in range(3)})
+    model = ParityBoostClassifier("statistical_parity", n_bags=2, n_estimators=20, class_weight=None, random_state=0)
+    with pytest.warns(FitWarning, match=r"max_violation=0.1 costs much: .*accuracy is 0\.7.*without the limit 0\.9"):
+        model.set_params(max_violation=0.1).fit(X, (skill > 0.25).astype(int), sensitive_features=group)
+    with pytest.warns(FitWarning, match=r"violation of at most 0.05 .* Tried on the same rows, keep=0.1"):
+        model.set_params(max_violation=0.05).fit(X, (skill > 0.25).astype(int), sensitive_features=group)
 
 
 # --- Probabilities ----------------------------------------------------------------------------------------------------
@@ -375,7 +603,8 @@ def test_a_useless_average_is_warned_of():
     rng = np.random.default_rng(4)
     X = pd.DataFrame({"noise": rng.normal(size=200), "more": rng.integers(0, 3, 200)})
     y, group = rng.integers(0, 2, 200), rng.choice(["a", "b"], 200)
-    with pytest.warns(FitWarning, match=r"predicts '1' for 99.* of little use") as caught:
+    useless = r"predicts '0' for 95.* of little use. Tried on the same rows, keep=0.8"
+    with pytest.warns(FitWarning, match=useless) as caught:
         model = ParityBoostClassifier(n_bags=2, n_estimators=5, keep=0.0, max_violation=0.0, random_state=0)
         model.fit(X, y, sensitive_features=group)
     assert model.warnings_
@@ -386,8 +615,7 @@ def test_a_report_beside_a_plain_model_and_one_row_on_the_command_line(tmp_path)
     """The plain model has no pairs of features: they add nothing to its gap."""
     pytest.importorskip("jinja2"), pytest.importorskip("plotly")
     testing = pytest.importorskip("typer.testing")
-    from parityboost import cli, report
-    from parityboost.baselines import AdaBoostClassifier
+    from parityboost import AdaBoostClassifier, cli, report
 
     model, X, y, group = fitted(400, n_estimators=30)
     baseline = AdaBoostClassifier(10).fit(X, y)
@@ -427,9 +655,46 @@ def test_a_bag_without_the_rows_of_a_bin_keeps_a_column_in_order():
         model.fit(X, y, sensitive_features=group)
 
 
+@pytest.mark.parametrize("n_equal", [0, 1])  # no row can be held out, or a single one
+def test_a_continuous_sensitive_column_is_refused_by_name_with_what_cuts_it(n_equal):
+    X, y, _ = make_people(300)
+    income = pd.Series(np.random.default_rng(0).normal(size=300), name="income")
+    rows = np.flatnonzero(y == 1)[: n_equal + 1]
+    income[rows] = income[rows[0]]
+    values = rf"'income' has {300 - n_equal} different values, .*: bands=\{{'income': \[…\]\}}"
+    with pytest.raises(ValueError, match=values):
+        ParityBoostClassifier(**SMALL).fit(X, y, sensitive_features=income)
+    crossed = pd.DataFrame({"income": income, "member": y == 1})
+    with pytest.raises(ValueError, match=values):
+        ParityBoostClassifier(**SMALL).fit(X, y, sensitive_features=crossed)
+    table = X.assign(income=income)
+    with pytest.raises(ValueError, match=values):
+        ParityBoostClassifier(**SMALL, sensitive_feature="income").fit(table, y)
+    cut = ParityBoostClassifier(**SMALL, sensitive_feature="income", bands={"income": [0]}).fit(table, y)
+    assert cut.groups_.tolist() == ["under 0", "0 or more"]
+
+
+@pytest.mark.parametrize("kind", [AdaFairClassifier, ParityBoostClassifier])
+@pytest.mark.parametrize("n_groups", [1, 9])
+def test_a_group_that_a_rate_leaves_out_is_named_once(kind, n_groups):
+    """In all parts of all bags, and of many groups some."""
+    X, y, group = make_people(600)
+    rejected, group = np.flatnonzero(y == 0)[: 12 * n_groups], group.astype(object)
+    group[rejected] = [f"rejected {k}" for k in np.arange(len(rejected)) % n_groups]
+    with pytest.warns() as caught:
+        kind(n_estimators=3, random_state=0).fit(X, y, sensitive_features=group)
+    left_out = [str(warning.message) for warning in caught if "left out of the rate" in str(warning.message)]
+    parts = "training data and validation data"
+    if kind is ParityBoostClassifier:
+        parts = "the rows that a bag trains on and the rows that a bag holds out"
+    absent = [f"group 'rejected {k}' has no example of class '1'" for k in range(min(n_groups, 5))]
+    more = " and 4 others" if n_groups == 9 else ""
+    assert left_out == [f"{parts}: {'; '.join(absent)}{more}: left out of the rate 'fnr'"]
+
+
 def test_rows_that_cannot_be_held_out_are_refused_in_words():
     X, y, group = np.arange(4.0)[:, None], [0, 1, 0, 1], ["a", "a", "b", "b"]
-    with pytest.raises(ValueError, match=r"bag 0 has no row to hold out .* class of a group that has a single"):
+    with pytest.raises(ValueError, match=r"no row can be held out of 4, .*: merge groups, .* use AdaFairClassifier"):
         ParityBoostClassifier("none").fit(X, y, sensitive_features=group)
     weight = np.r_[np.ones(8), np.zeros(4)]
     with pytest.raises(ValueError, match="bag 0 has no row to hold out"):
@@ -493,8 +758,9 @@ def test_a_file_has_the_columns_of_every_blend(tmp_path):
     """Where both ends of a dial cancel out, nothing depends on a column, but a blend beside it does."""
     model, X, _, _ = fitted(dial=True, max_depth=1)
     plain = model._dial.plain
-    model._dial = replace(model._dial, fair=plain._replace(tables=-plain.tables))
-    model._ensemble.spread[:] = 0.0
+    nothing = np.zeros_like(plain.tables)
+    other = plain._replace(tables=-plain.tables)
+    model._dial = replace(model._dial, fair=other, spreads=(nothing, nothing), covariance=nothing)
     model.set_fairness(0.5).save(tmp_path / "model.json")
     loaded = load(tmp_path / "model.json").set_fairness(0.3)
     np.testing.assert_array_equal(loaded.decision_function(X), model.set_fairness(0.3).decision_function(X))

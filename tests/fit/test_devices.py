@@ -13,9 +13,11 @@ from sklearn.tree import DecisionTreeClassifier
 from conftest import make_people, needs_data, run_python
 from devices import needs_card
 from parityboost import AdaFairClassifier, ParityBoostClassifier
+from parityboost._choice import counting
 from parityboost._engine.cuda import card
-from parityboost._fit import ranking, samples, weights
-from parityboost._fit.learners.stump import StumpLearner
+from parityboost._engine.kernels import boosting
+from parityboost._fit import samples
+from parityboost._fit.trees import TreeLearner
 from parityboost.datasets import fetch_bank, fetch_compas, fetch_kdd_census, load_adult
 from problems import TWIN_OPTIONS, frame_of, group_labels, problems
 
@@ -88,7 +90,7 @@ def test_rows_of_many_blocks_give_the_same_model(options, sample_weight):
 @needs_card
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_thresholds_are_counted_the_same(monkeypatch):
-    monkeypatch.setattr(ranking, "MAX_RANKED", 100)
+    monkeypatch.setattr(counting, "N_BUCKETS", 100)
     X, y, group = make_people(20_000)
     fit_on_both(X, y, {"n_estimators": 20, "threshold": "auto"}, sensitive_features=group)
 
@@ -96,9 +98,9 @@ def test_thresholds_are_counted_the_same(monkeypatch):
 @needs_card
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_sums_that_leave_their_range_all_the_time_are_the_same(monkeypatch):
-    monkeypatch.setattr(weights, "ROOM", 2.0**30)
-    monkeypatch.setattr(weights, "TARGET", 29)
-    monkeypatch.setattr(weights, "FACTOR_BITS", 4)
+    monkeypatch.setattr(boosting, "ROOM", 2.0**30)
+    monkeypatch.setattr(boosting, "TARGET", 29)
+    monkeypatch.setattr(boosting, "FACTOR_BITS", 4)
     X, y, group = make_people(5_000)
     fit_on_both(X, y, {"n_estimators": 30}, sensitive_features=group)
 
@@ -197,7 +199,7 @@ def test_a_fit_that_ends_in_the_middle_leaves_no_memory_behind(monkeypatch, kind
 
     X, y, group = make_people(20_000)
     options = {"n_estimators": 5, "device": "cuda", "max_depth": 1}
-    fit, calls, free = StumpLearner.fit, [], []
+    fit, calls, free = TreeLearner.fit, [], []
 
     def interrupted(self):
         calls.append(1)
@@ -208,7 +210,7 @@ def test_a_fit_that_ends_in_the_middle_leaves_no_memory_behind(monkeypatch, kind
     for _ in range(40):
         model = kind(**options)
         with monkeypatch.context() as patch, pytest.raises(error):
-            patch.setattr(StumpLearner, "fit", interrupted)
+            patch.setattr(TreeLearner, "fit", interrupted)
             model.fit(X, y, sensitive_features=group)
         assert not hasattr(model, "theta_")
         gc.collect()  # an error holds on to the frames that it came through, and what is in them, until it is gone
@@ -254,7 +256,7 @@ def test_kernels_that_the_cuda_version_cannot_compile_are_an_error(monkeypatch):
     monkeypatch.setattr(card, "load_cupy", lambda: SimpleNamespace(RawModule=Module))
     message = r'could not compile its kernels \(nvrtc: error: .*architecture\): pip install .*device="cpu"$'
     with pytest.raises(OSError, match=message):
-        card.compile_module.__wrapped__("rounds.cu", 0)
+        card.compile_module.__wrapped__("passes.cu", 0)
 
 
 def test_a_weak_learner_of_ones_own_is_refused(people):

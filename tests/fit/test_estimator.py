@@ -1,22 +1,16 @@
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from conftest import best_option, make_people
-from parityboost import AdaFairClassifier, metrics
-from parityboost._choice.candidates import candidates
+from conftest import make_people
+from parityboost import AdaBoostClassifier, AdaFairClassifier, metrics
 from parityboost._choice.thresholds import first_minimum
-from parityboost._engine.threads import Team
-from parityboost._fit.samples import Sample, to_masses
 from parityboost._stats.rates import ratio
 from parityboost._table.inputs import stratified_split
 from parityboost._table.sources import read_sources
-from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
-from parityboost.notions import FairnessNotion, Gap, StatisticalParity, get_notion
+from parityboost.notions import FairnessNotion, Gap, StatisticalParity
 
 NOTIONS = ["disparate_mistreatment", "equal_opportunity", "statistical_parity", "predictive_equality"]
 
@@ -126,38 +120,6 @@ def test_probabilities_sum_to_one_and_agree_with_predict(people, threshold):
 def test_an_automatic_threshold_beats_zero_on_the_validation_data(people):
     zero, auto = (fitted(people, threshold=t).history_["validation_objective"].min() for t in (0.0, "auto"))
     assert auto <= zero
-
-
-def naive_best_threshold(sample, notion, c):
-    """Try every candidate, one by one."""
-    y, group = sample.y, sample.cell % sample.n_groups
-    weight = sample.sample_weight if len(sample.sample_weight) else np.ones(len(y))
-    distinct = np.unique(sample.margin)
-    middle = [(a + b) / 2 for a, b in pairwise(distinct) if not a <= 0 < b]
-    best = (np.inf, None)
-    for t in sorted([0.0, *middle], key=lambda t: (abs(t), t)):
-        counts = np.zeros((sample.n_groups, 2, 2))
-        np.add.at(counts, (group, y, (sample.margin > t).astype(int)), weight)
-        objective = float(notion.objective(counts, c))
-        if objective < best[0] - 1e-12:
-            best = (objective, t)
-    return best
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_all_thresholds_at_once_equal_one_by_one(seed):
-    rng = np.random.default_rng(seed)
-    n, k = 60, int(rng.integers(2, 5))
-    cell = np.concatenate([np.arange(2 * k), rng.integers(2 * k, size=n - 2 * k)])
-    weights = rng.uniform(0.5, 2, n) if seed % 2 else None
-    with Team(1) as team:
-        sample = Sample(cell, k, to_masses(weights), np.arange(n), team)
-    sample.margin[:] = np.round(rng.normal(rng.choice([-3, 0, 3]), 1, n), 1)
-    found = candidates(sample.margin, sample.cell, sample.sample_weight, sample.totals)
-    for name in NOTIONS:
-        counts, threshold = best_option(found, name, 0.7)
-        objective = get_notion(name).objective(counts, 0.7)
-        assert (objective, threshold) == pytest.approx(naive_best_threshold(sample, get_notion(name), 0.7))
 
 
 def test_the_first_minimum_wins():

@@ -6,8 +6,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from conftest import make_people
-from parityboost import AdaFairClassifier
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from conftest import best_option, make_people, run_python
-from parityboost import AdaFairClassifier, metrics
+from parityboost import AdaBoostClassifier, AdaFairClassifier, metrics
 from parityboost._choice.candidates import candidates
 from parityboost._stats.rates import false_negative_rate, precision, spread
 from parityboost._table.binning import NumericColumn
 from parityboost._table.cuts import EXACT_ROWS
 from parityboost._table.sources import NumberSource
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import FairnessNotion, Gap
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 
 def fit(people, **odd):
@@ -245,7 +245,8 @@ def test_thresholds_are_tried_a_part_at_a_time(monkeypatch):
 FIT = """
 import warnings
 import numpy as np
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
+from parityboost import AdaBoostClassifier
+from parityboost.paper.baselines import SMOTEBoostClassifier
 X = np.arange(20.0)[:, None]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -278,7 +279,7 @@ def test_what_is_compiled_belongs_to_all_kernels_as_they_are(tmp_path):
     before = compiling.stamp(tmp_path)
     module.write_text("12")
     assert compiling.stamp(tmp_path) != before
-    assert {name for name, *_ in compiling.STAMP} > {"trees.py", "splitting.py", "rounds.py"}
+    assert {name for name, *_ in compiling.STAMP} > {"trees.py", "splitting.py", "passes.py"}
     assert compiling.STAMP in trees.grow._cache._cache_file._source_stamp
 
 

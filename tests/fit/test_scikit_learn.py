@@ -20,8 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from parityboost import AdaFairClassifier, ParityBoostClassifier, metrics
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, metrics
 
 
 class GroupsFromX(AdaFairClassifier):

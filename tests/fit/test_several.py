@@ -10,18 +10,20 @@ from test_against_reference import assert_equal_to_the_last_bit, fit_both
 
 from conftest import interpret_kernels, make_people
 from parityboost import AdaFairClassifier, ParityBoostClassifier
+from parityboost._choice import counting
+from parityboost._engine.cpu import CpuRows
 from parityboost._engine.kernels import boosting
-from parityboost._fit import loop, ranking, weights
-from parityboost._fit.learners.stump import NativeLearner
+from parityboost._fit import loop
+from parityboost._fit.trees import TreeLearner
 from parityboost.notions import EqualOpportunity, FairnessNotion, Gap, accuracy
 from problems import OPTIONS, problems
 
-KNOWN = {"cumulative": True, "learner_weight": "error", "n_iter_no_change": None}
+KNOWN = {"cumulative": True, "learner_weight": "error"}
 SEVERAL = {"update": "real", "max_depth": 2, "threshold": "auto", **KNOWN}
 
 
 def one_by_one(patch):
-    patch.setattr(NativeLearner, "several", lambda *_: None)
+    patch.setattr(TreeLearner, "several", lambda *_: None)
 
 
 def how_often(patch):
@@ -53,7 +55,7 @@ def test_several_rounds_at_a_time_equal_the_twin(problem, options, threshold, me
     options = options | KNOWN | {"threshold": threshold}
     with pytest.MonkeyPatch.context() as patch:
         calls = how_often(patch)
-        patch.setattr(ranking, "MAX_NOTED", 5)
+        patch.setattr(counting, "MAX_TOGETHER", 5)
         patch.setattr(loop, "MAX_TOGETHER", 5)
         twin, model, _ = fit_both(problem, options, merge)
     assert calls
@@ -77,6 +79,9 @@ def test_several_rounds_at_a_time_equal_the_twin(problem, options, threshold, me
         {"max_depth": 1, "update": "discrete", "validation_fraction": None, "monotonic_cst": {"skill": 1}},
         {"threshold": 0.0, "update": "discrete", "learning_rate": 0.5},
         {"threshold": 0.0, "update": "confidence", "validation_fraction": None},
+        {"threshold": 0.125, "cumulative": False},
+        {"costs_from": "validation"},
+        {"costs_from": "validation", "threshold": 0.125, "update": "discrete", "cumulative": False},
     ],
 )
 def test_several_at_a_time_are_those_one_by_one(monkeypatch, options, kind):
@@ -94,16 +99,15 @@ def test_several_at_a_time_are_those_one_by_one(monkeypatch, options, kind):
 def test_weights_that_grow_and_shrink(monkeypatch, limits):
     """What is rare: sums that need room, that have become few, and floats that have become large."""
     for name, value in limits.items():
-        monkeypatch.setattr(weights, name, value)
+        monkeypatch.setattr(boosting, name, value)
     together = fitted(kind="none")
     one_by_one(monkeypatch)
-    renewed, renew = [], weights.RowWeights._renew
-    added, add_up = [], weights.RowWeights._add_up
-    monkeypatch.setattr(weights.RowWeights, "_renew", lambda *given: renewed.append(given[1]) or renew(*given))
-    monkeypatch.setattr(weights.RowWeights, "_add_up", lambda *given: added.append(given) or add_up(*given))
+    renewed, list_anew = [], CpuRows.list_anew
+    scales, keep_small = [], boosting.keep_small
+    monkeypatch.setattr(CpuRows, "list_anew", lambda *given: renewed.append(given) or list_anew(*given))
+    monkeypatch.setattr(boosting, "keep_small", lambda *given: scales.append(given[2]) or keep_small(*given))
     assert_same(together, fitted(kind="none"))
-    # Once when training starts, and the sums once in each round besides.
-    assert len(added) > 41 if "LARGE" in limits else len(renewed) > 1
+    assert max(scales) > limits["LARGE"] if "LARGE" in limits else len(renewed) > 1  # once when training starts
 
 
 def test_a_perfect_tree_ends_it(monkeypatch):
@@ -160,13 +164,7 @@ class Twice(FairnessNotion):
         {"notion": Twice()},
         {"notion": Listed()},
         {"notion": own_costs_of_an_instance()},
-        {"cumulative": False},
-        {"threshold": 0.125},
         {"update": "discrete", "learner_weight": "cost"},
-        {"threshold": 0.0, "update": "confidence", "cumulative": False},
-        {"n_iter_no_change": 3},
-        {"costs_from": "validation"},
-        {"verbose": 1},
     ],
 )
 def test_what_a_kernel_does_not_know_is_done_one_by_one(monkeypatch, options):

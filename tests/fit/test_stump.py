@@ -8,8 +8,7 @@ from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
 from sklearn.tree import DecisionTreeClassifier
 
 import reference
-from parityboost import AdaFairClassifier
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier
 
 
 def distinct_data(seed, n_rows, n_features, weighted):

@@ -214,19 +214,20 @@ def test_the_share_of_the_lead_over_chance_is_kept(keep, threshold):
 
 @pytest.mark.parametrize("threshold", [0.0, "auto"])
 @pytest.mark.parametrize("limit", [0.02, 0.05, 0.2])
-def test_the_lowest_balanced_error_with_a_violation_up_to_a_limit(limit, threshold):
+@pytest.mark.parametrize("c", [1.0, 0.3])
+def test_the_lowest_objective_with_a_violation_up_to_a_limit(limit, threshold, c):
     table = constant_column(np.random.default_rng(3))
-    model, said = fit(table, n_estimators=50, threshold=threshold, max_violation=limit)
+    model, said = fit(table, n_estimators=50, threshold=threshold, max_violation=limit, c=c)
     history = model.history_
     chosen = history.loc[model.theta_]
     if threshold == "auto":
         points = model.frontier(max_violation=limit)
-        assert chosen["validation_ber"] == pytest.approx(points["ber"].iloc[0], abs=1e-12)
+        assert chosen["validation_objective"] == pytest.approx(points["objective"].min(), abs=1e-12)
         assert (points["violation"] <= limit).all()
     else:
         allowed = history[history["validation_violation"] <= limit]
         if len(allowed):
-            assert chosen["validation_ber"] == allowed["validation_ber"].min()
+            assert chosen["validation_objective"] == allowed["validation_objective"].min()
         else:
             assert chosen["validation_violation"] == history["validation_violation"].min()
             assert any(f"a violation of at most {limit:g}" in message for message in said)

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 
 import parityboost
 from devices import WHY_NOT
 from parityboost import AdaFairClassifier, ParityBoostClassifier, explain
-from parityboost.baselines import SMOTEBoostClassifier
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 from .tables import chance, pick, take
 
@@ -235,8 +237,14 @@ def predicts_rows_alone(trial, rng):
     column.iloc[int(rng.integers(n_rows))] = None
     if isinstance(X.iloc[0, j], str) and chance(rng, 0.5):
         column.iloc[int(rng.integers(n_rows))] = "never seen"
+    column = pd.Series(column.to_numpy(), index=column.index, dtype=object)
     X[X.columns[j]] = column
-    assert np.isfinite(trial.model.decision_function(**{**asked(trial), "X": X})).all()
+    before = asked(trial)["X"].iloc[:, j].astype(object)
+    changed = [one is not other for one, other in zip(column, before, strict=True)]
+    margin = trial.model.decision_function(**{**asked(trial), "X": X})
+    assert np.isfinite(margin).all()
+    same = ~np.array(changed)
+    np.testing.assert_array_equal(margin[same], whole[same], "a row changed with the value of another")
 
 
 def stages_end_in_the_model(trial, rng):
@@ -316,7 +324,8 @@ def explains_itself(trial, rng):
         assert "thresholds per group are not a step function" in str(error), error
         return
     rounding = 1e-6 + 1e-9 * np.abs(model.threshold_).max()
-    np.testing.assert_allclose(parts.sum(axis=1), margins(trial, model), atol=rounding)
+    turned = -1.0 if model.positive_ == model.classes_.tolist()[0] else 1.0  # explanations speak for the positive label
+    np.testing.assert_allclose(parts.sum(axis=1), turned * margins(trial, model), atol=rounding)
     shapes = explain.shape_functions(model)
     assert len(shapes) <= model.n_features_in_
     importances = explain.importances(model, trial.rows.X)
@@ -329,7 +338,11 @@ def moves_along_its_frontier(trial, rng):
     model = deepcopy(trial.model)
     frontier = trial.model.frontier()
     assert len(frontier) >= 1 and np.isfinite(frontier["ber"]).all()
-    assert (np.diff(frontier["ber"]) >= 0).all() and (np.diff(frontier["violation"]) <= 0).all()
+    c = trial.model._fitted.c
+    error = c * frontier["ber"] + (1 - c) * frontier["er"]
+    assert (np.diff(error) >= 0).all()
+    # Only what fit chose may be beaten.
+    assert (frontier["violation"] > frontier["violation"].cummin()).sum() <= 1
     row = frontier.iloc[int(rng.integers(len(frontier)))]
     if averages(trial):
         if trial.options.get("dial"):
@@ -338,6 +351,85 @@ def moves_along_its_frontier(trial, rng):
         model.set_theta(row.theta)
     model.set_threshold(row.threshold)
     assert np.isfinite(margins(trial, model)).all()
+
+
+def predicts_the_same_from_other_libraries(trial, rng):
+    """A table of pyarrow or polars, with nulls, holds the same rows."""
+    X = asked(trial)["X"]
+    if not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
+        return
+    try:
+        table = pyarrow.Table.from_pandas(X, preserve_index=False)
+        other = pick(rng, [lambda: table, lambda: polars.from_arrow(table)])()
+    except (pyarrow.ArrowException, polars.exceptions.PolarsError, UnicodeError, OverflowError):
+        return  # they have no such columns
+    if not all(map(is_plain, table.schema.types)):
+        return
+    margin = trial.model.decision_function(**{**asked(trial), "X": other})
+    np.testing.assert_array_equal(margin, margins(trial, trial.model), f"of {table.schema} as {type(other)}")
+
+
+def is_plain(kind):
+    """Whether a column of pyarrow's holds numbers, truth values or text."""
+    kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    is_text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+    return is_text or (pyarrow.types.is_primitive(kind) and not pyarrow.types.is_temporal(kind))
+
+
+def tells_large_groups_apart(trial, rng):
+    """Whole numbers beyond 2⁵³, one of them missing: pyarrow's and polars' groups are those of a list."""
+    if trial.cls not in FAIR or not trial.passes_groups or trial.validation is not None:
+        return
+    if trial.options.get("threshold") == "per_group" or not trial.rows.plain:
+        return
+    large = [2**53 + int(code) for code in trial.rows.codes]
+    large[int(rng.integers(len(large)))] = None
+    options = {"missing_group": "not known"}
+    try:
+        expected = trial.refit(replace(trial.rows, groups=large), **options)
+    except ValueError:
+        return  # too few rows of one of them
+    for groups in (polars.Series("g", large), pyarrow.array(large), pd.Series(pd.array(large, dtype="Int64"))):
+        found = trial.refit(replace(trial.rows, groups=groups), **options)
+        assert [str(group) for group in found.groups_] == [str(group) for group in expected.groups_]
+        assert_same(trial, found, expected, history=False)
+
+
+def keeps_its_constraints(trial, rng):
+    """A score that may only rise, or fall, with the first column does so at every position of the dial."""
+    constraint = trial.options.get("monotonic_cst")
+    sign = constraint.get(0) if isinstance(constraint, dict) else None
+    if not sign or trial.options.get("estimator") is not None:
+        return
+    if trial.model.positive_ != trial.model.classes_[1]:
+        sign = -sign  # the order is that of the positive label, the score that of the larger one
+    first = pd.DataFrame(asked(trial)["X"]).iloc[:, 0]
+    order = np.argsort(pd.to_numeric(first, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
+    order = order[first.notna().to_numpy()[order]]
+    if len(order) < 2:
+        return
+    given = asked(trial, np.full(len(order), int(rng.integers(trial.counts.sum()))))
+    X = given["X"] if isinstance(given["X"], (pd.DataFrame, np.ndarray)) else np.array(given["X"], dtype=object)
+    if isinstance(X, pd.DataFrame):
+        X = X.reset_index(drop=True)
+        X.isetitem(0, first.iloc[order].reset_index(drop=True))
+    else:
+        X = X.copy()
+        X[:, 0] = first.iloc[order]
+    model = deepcopy(trial.model)
+    positions = [None]
+    if trial.options.get("dial") and averages(trial):
+        positions += [0.0, 1.0, *model.frontier()["fairness"]]
+    for position in positions:
+        if position is not None:
+            model.set_fairness(position)
+        steps = sign * np.diff(model.decision_function(**{**given, "X": X}))
+        assert (steps >= -1e-9).all(), f"monotonic_cst={constraint} is not kept with fairness {position}"
+
+
+def a_limit_that_is_kept_anyway_changes_nothing(trial, rng):
+    if trial.cls in FAIR:
+        assert_same(trial, *(trial.refit(max_violation=limit) for limit in (None, 1e6)))
 
 
 def is_the_same_in_onnx(trial, rng):
@@ -379,5 +471,9 @@ CHECKS = {
     stays_as_fitted: 0.2,
     explains_itself: 0.2,
     moves_along_its_frontier: 0.2,
+    predicts_the_same_from_other_libraries: 0.2,
+    tells_large_groups_apart: 0.1,
+    keeps_its_constraints: 1.0,
+    a_limit_that_is_kept_anyway_changes_nothing: 0.1,
     is_the_same_in_onnx: 0.1,
 }

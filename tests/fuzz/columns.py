@@ -9,7 +9,7 @@ import pandas as pd
 SOUND, ODD, BAD = "sound", "odd", "bad"
 COLUMN_NAMES = [
     *("a", "b", "long name", "ü", "1", "x1", "cost[a, 0]", "a,b", "[red]", "\x1b[31mred", "alpha", "Z", "threshold"),
-    *("'quoted'", "n" * 120, "None", "nan", "日本", "all", "missing"),
+    *("'quoted'", "n" * 120, "None", "nan", "日本", "all", "missing", "constant", "total", " leading"),
 ]
 
 
@@ -43,6 +43,11 @@ def text_of(signal, prefix="v"):
     return objects([f"{prefix}{value:.0f}" for value in np.round(signal)])
 
 
+def large(signal):
+    """Whole numbers that no float can tell apart."""
+    return [2**53 + int(value) for value in np.round(signal)]
+
+
 def cut(signal):
     return pd.cut(signal, [-50, -1, 0, 1, 2, 50])
 
@@ -68,6 +73,8 @@ SOUND_COLUMNS = {
     "zero-inflated": lambda rng, s: np.where(rng.random(len(s)) < 0.8, 0.0, s),
     "Float64": lambda rng, s: pd.array(with_holes(rng, s, pd.NA), dtype="Float64"),
     "Int64": lambda rng, s: pd.array(with_holes(rng, np.round(s).astype(int), pd.NA), dtype="Int64"),
+    "large Int64": lambda rng, s: pd.array(with_holes(rng, large(s), pd.NA), dtype="Int64"),
+    "large ints": lambda rng, s: with_holes(rng, large(s), None),
     "boolean": lambda rng, s: pd.array(with_holes(rng, s > 0, pd.NA), dtype="boolean"),
     "object numbers": lambda rng, s: with_holes(rng, np.round(s, 1), None),
     "object ints": lambda rng, s: with_holes(rng, [int(v) for v in np.round(s)], None),
@@ -77,6 +84,9 @@ SOUND_COLUMNS = {
     "text nan": lambda rng, s: with_holes(rng, text_of(s), pick(rng, [None, np.nan, pd.NA])),
     "empty text": lambda rng, s: objects(["" if v > 0 else " " for v in s]),
     "string": lambda rng, s: pd.array(with_holes(rng, text_of(s), pd.NA), dtype="string"),
+    "leading spaces": lambda rng, s: text_of(s, pick(rng, [" ", "  v", "\t"])),
+    "codes": lambda rng, s: objects([["1", "2", "A", "07"][int(abs(v)) % 4] for v in s]),
+    "mixed codes": lambda rng, s: objects([[1, 2, "A", "07"][int(abs(v)) % 4] for v in s]),
     "many texts": lambda rng, s: text_of(s * 1000),
     "category": lambda rng, s: pd.Categorical(text_of(s)),
     "category nan": lambda rng, s: pd.Categorical(with_holes(rng, text_of(s), None)),

@@ -4,6 +4,7 @@ Whatever is asked for, the exit code is 0, 1 or 2, an error is one sentence that
 inputs stay as they are, and a command that fails leaves no trace.
 """
 
+import csv
 import gzip
 import json
 import os
@@ -16,12 +17,15 @@ from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
+import yaml
+from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 from parityboost import cli
 
-from .columns import pick
+from .columns import objects, pick
 from .engine import ACCEPTED, REFUSED
 from .fitting import DATA_REFUSED
 from .tables import chance
@@ -29,10 +33,34 @@ from .tables import chance
 NAMES = [
     *("skill", "years", "job", "city", "a,b", "ü", "two words", "[red]", "\x1b[31mred", 'with "quotes"', "-dash", "0"),
     *("tab\tbed", "line\nbreak", "x" * 150, "prediction_", "日本", "'single'", "a;b", "=1+1", "%s", "{}"),
+    *("<img src=x onerror=alert(1)>", "[a](javascript:b)", "![i](http://x/y)", "| - | # h", "\x7f"),
 ]
-LABELS = [("no", "yes"), (0, 1), (1, 2), (False, True), (0.0, 1.0), ("<=50K", ">50K"), ("n o", "y,es"), ("-1", "1")]
+TEXTS = [
+    *(["clerk", "cook", 'smith; "jr"', "", "NA"], [" Private", "Private", "  State-gov"], ["1", "2", "A", "07"]),
+    *(
+        ["=1+1", "+1", "@x", "-x"],
+        ["00456", "null", "456", "x"],
+        ["<b>bold</b>", "`c` *d* [e](f)", "|"],
+        ["é", "日本", "é "],
+    ),
+]
+CODES = [1, 2, "A", "07"]  # text where all cells are text, numbers and text where they need not be
+# Of what may be drawn again: a file of each kind holds the same table.
+KINDS = [".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".jsonl", ".xlsx", ".CSV"]
+LABELS = [
+    (" <=50K", " >50K"),
+    ("no", "yes"),
+    (0, 1),
+    (1, 2),
+    (False, True),
+    (0.0, 1.0),
+    ("<=50K", ">50K"),
+    ("n o", "y,es"),
+    ("-1", "1"),
+]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 RUNNER = CliRunner()
+MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 class World:
@@ -54,8 +82,8 @@ class World:
         groups = pick(rng, [["f", "m", "x"], [0, 1, 2], ["a b", "c,d", "é"]])
         columns = {
             names[0]: np.round(skill, 2),
-            names[1]: rng.integers(0, 30, n_rows),
-            names[2]: rng.choice(["clerk", "cook", 'smith; "jr"', "", "NA"], n_rows),
+            names[1]: pick(rng, [rng.integers(0, 30, n_rows), objects([pick(rng, CODES) for _ in range(n_rows)])]),
+            names[2]: rng.choice(pick(rng, TEXTS), n_rows),
             self.target: [self.labels[label] for label in y],
             self.sensitive: [groups[k] for k in group],
         }
@@ -73,25 +101,77 @@ class World:
 
 
 def write_table(world, folder):
-    """The table as a file; its path."""
+    """The table as a file, or as a folder of files; its path."""
     rng, table = world.rng, world.table
-    suffix = pick(rng, [".csv"] * 5 + [".tsv", ".txt", ".csv.gz", ".parquet", ".CSV"])
-    path = folder / (pick(rng, ["data", "some data", "d'ata", "ü"]) + suffix)
-    if suffix == ".parquet":
-        table.to_parquet(path)
+    suffix = pick(rng, [".csv"] * 5 + KINDS)
+    if not can_be(table, suffix):
+        suffix = ".csv"
+    if chance(rng, 0.8):
+        path = folder / (pick(rng, ["data", "some data", "d'ata", "ü"]) + suffix)
+        write_file(rng, table, path)
         return path
+    parts = folder / "parts"
+    parts.mkdir()
+    at = sorted(rng.integers(1, len(table), size=int(rng.integers(1, 3))).tolist())
+    for j, (start, end) in enumerate(zip([0, *at], [*at, len(table)], strict=True)):
+        write_file(rng, table.iloc[start:end], parts / f"part {j}{suffix}")
+    for name in ("_SUCCESS", ".hidden.csv"):  # which are no parts
+        (parts / name).write_text("x")
+    if chance(rng, 0.1):
+        (parts / "part 9.jsonl" if suffix != ".jsonl" else parts / "part 9.csv").write_text("{}")
+        world.wrong("parts")
+    elif chance(rng, 0.1):
+        write_file(rng, table.iloc[:5, :2], parts / f"part 9{suffix}")
+        world.wrong("part 9", "parts")
+    return parts
+
+
+def can_be(table, suffix):
+    """Whether files of that kind can hold the table at all: a sheet has no control characters."""
+    return suffix != ".xlsx" or not any(CONTROL.search(str(text)) for text in [*table.columns, *table.to_numpy().flat])
+
+
+def write_file(rng, table, path):
+    suffix = "".join(path.suffixes[-2:]) if path.name.endswith(".gz") else path.suffix
+    if suffix in (".parquet", ".jsonl", ".xlsx"):
+        table = as_read(table)
+        if suffix == ".parquet":
+            mixed = [name for name in table if len({type(value) for value in table[name].dropna()}) > 1]
+            table.astype(dict.fromkeys(mixed, "str")).to_parquet(path, index=False)
+        elif suffix == ".xlsx":
+            table.to_excel(path, index=False)
+            remove_formulas(path)
+        else:
+            table.to_json(path, orient="records", lines=True, force_ascii=chance(rng, 0.5))
+        return
     semicolons = not any("," in name for name in table.columns)  # else they are not recognised
     separator = "\t" if suffix == ".tsv" else pick(rng, [",", ",", ";" if semicolons else ","])
     end, mark = pick(rng, ["\n", "\r\n"]), pick(rng, ["utf8", "utf8", "utf-8-sig"])
     text = table.to_csv(index=False, sep=separator, lineterminator=end, na_rep=pick(rng, ["", "NA"]))
     data = text.encode(mark)
     path.write_bytes(gzip.compress(data) if suffix == ".csv.gz" else data)
-    return path
+
+
+def as_read(table):
+    """What a text file says is missing, missing."""
+    return table.astype(object).replace({"": None, "NA": None, "null": None}).infer_objects()
+
+
+def remove_formulas(path):
+    """Text that starts with = is text; openpyxl writes it as a formula."""
+    book = openpyxl.load_workbook(path)
+    for row in book.active.iter_rows():
+        for cell in row:
+            if cell.data_type == "f":
+                cell.data_type = "s"
+    book.save(path)
 
 
 def spoil_table(world, path):
     """Make a file unreadable, or a table that nothing can be learnt from."""
     rng, table = world.rng, world.table
+    if path.is_dir():  # whose files were spoilt when it was made
+        return path
     kind = pick(rng, list(SPOILT))
     world.odd(path.name, path)
     if kind == "cells":
@@ -178,11 +258,19 @@ BAD_OPTIONS = [
     *(["--encoding", "no such"], ["--decimal", ";"], ["--sep", "ab"], ["--device", "gpu"]),
 ]
 ROLES = ("target", "positive", "sensitive", "drop")
+REPORTS = ["report.html", "report.json", "report.md", "report.md"]
+TITLES = ["Mine", "<script>alert(1)</script>", "# a\n---\nb: c", "\x7f\x85\u2028", '"quoted": [yes](http://x)', "😀 *"]
+
+
+def draw_title(rng):
+    return ["--title", pick(rng, TITLES)] if chance(rng, 0.5) else []
 
 
 def draw_train(world, path, model):
     rng = world.rng
-    options = {"--target": world.target, "--positive": world.labels[1], "--sensitive": world.sensitive}
+    options = {"--target": world.target, "--positive": pick(rng, world.labels), "--sensitive": world.sensitive}
+    if chance(rng, 0.3):
+        options["--favourable"] = pick(rng, world.labels)
     options |= {"--rounds": int(rng.integers(1, 15)), "--model": model}
     flags = []
     for option in [pick(rng, SOUND_OPTIONS) for _ in range(rng.integers(3))]:
@@ -199,14 +287,15 @@ def draw_train(world, path, model):
         options.pop(pick(rng, ["--target", "--positive", "--sensitive"]), None)
         world.wrong("--target", "--positive", "--sensitive")
     if chance(rng, 0.1):
-        report = path.parent / pick(rng, ["report.html", "report.json", "report.txt", "no such folder/report.html"])
-        flags += ["--report", str(report)]
+        report = path.parent / pick(rng, [*REPORTS, "report.txt", "no such folder/report.html"])
+        flags += ["--report", str(report), *draw_title(rng)]
         if report.suffix == ".txt" or not report.parent.exists():
             world.wrong("report", report.name, report)
     if "--report" in flags or "--holdout" in flags:
         world.odd("class and group", "--holdout", "has no example of class")
     words = [word for pair in options.items() for word in (pair[0], str(pair[1]))]
-    return ["train", *words, *flags, str(path)]
+    # A folder's name could be one more of several values.
+    return ["train", str(path), *words, *flags] if path.is_dir() else ["train", *words, *flags, str(path)]
 
 
 def draw_other(world, path, model):
@@ -214,9 +303,11 @@ def draw_other(world, path, model):
     rng, folder = world.rng, path.parent
     command = pick(rng, ["predict", "predict", "audit", "explain", "datasets", "version"])
     if command == "predict":
-        good = ["out.csv", "out.tsv", "out.txt", "out.csv.gz", "out.parquet", "out.jsonl"]
+        good = ["out.csv", "out.tsv", "out.txt", "out.csv.gz", "out.parquet", "out.jsonl", "out.xlsx"]
         bad = ["out.ods", "out.zip", "no/out.csv"]
         out = folder / pick(rng, bad if chance(rng, 0.1) else good)
+        if out.suffix in (".xlsx", ".parquet"):
+            world.odd(out.name)  # these do not hold everything
         words = ["predict", str(model), str(path), "--out", str(output(world, out, [path, model]))]
         if out.suffix in (".ods", ".zip") or not out.parent.exists():
             world.wrong(out.name, "--out")
@@ -240,7 +331,7 @@ def draw_other(world, path, model):
             ],
         )
         if chance(rng, 0.1):
-            words += ["--report", str(output(world, folder / pick(rng, ["audit.html", "audit.json"]), [path, model]))]
+            words += ["--report", str(output(world, folder / pick(rng, REPORTS), [path])), *draw_title(rng)]
         world.odd(prediction, repr(prediction)[1:-1], *extra, *(word.strip("-") for word in extra), "labels", "scores")
         return [*words, *extra]
     if command == "explain":
@@ -280,6 +371,8 @@ def output(world, path, inputs):
         return path
     kind = pick(rng, ["same", "symlink", "hard link", "folder", "loop", "fifo", "device", "private", "dangling"])
     source = pick(rng, inputs)
+    if source.is_dir():
+        source = pick(rng, [*sorted(source.glob("part*")), source])
     if kind in ("same", "symlink", "hard link"):
         if not source.is_file():
             return path
@@ -326,6 +419,60 @@ def bare(text):
     return re.sub(r"[\s│╭╰─╮╯]", "", text)
 
 
+def check_markdown(text):
+    """A card is headings, lists, tables and text, with a header that YAML reads."""
+    header, body = text.split("\n---\n", 1)
+    yaml.safe_load(header)
+    for token in MARKDOWN.parse(body):
+        assert token.type not in ("html_block", "fence", "code_block"), token
+        for child in token.children or []:
+            assert child.type in ("text", "text_special", "strong_open", "strong_close", "softbreak"), child
+
+
+def check_passed_on(world, arguments, out):
+    """Text is handed on as it was, and no cell of a sheet is a formula."""
+    source = Path(arguments[2])
+    name = world.features[2]
+    if out.suffix == ".xlsx":
+        rows = list(openpyxl.load_workbook(out).active.iter_rows())
+        assert not [cell for row in rows for cell in row if cell.data_type == "f"], "a formula"
+        at = [cell.value for cell in rows[0]].index(name)
+        found = ["" if row[at].value is None else row[at].value for row in rows[1:]]
+    elif out.suffix == ".jsonl":
+        found = ["" if row[name] is None else row[name] for row in map(json.loads, out.open(encoding="utf8"))]
+    elif out.suffix in (".csv", ".tsv"):
+        with out.open(encoding="utf8", newline="") as file:
+            found = [row[name] for row in csv.DictReader(file, delimiter="\t" if out.suffix == ".tsv" else ",")]
+    else:
+        return
+    typed = Path(source).suffix in (".parquet", ".jsonl", ".xlsx")
+    texts = as_read(world.table)[name].fillna("") if typed or source.is_dir() else world.table[name]
+    expected = texts.astype(str).tolist()
+    if source.is_dir():
+        found = ["" if text in ("NA", "null") else text for text in found]
+    assert found == expected, f"{name!r} came out as {found[:20]}, not as {expected[:20]}"
+
+
+def check_formats_agree(world, folder, model):
+    """The same table in files of two kinds gets the same predictions."""
+    rng, predictions = world.rng, {}
+    kinds = [kind for kind in KINDS if can_be(world.table, kind)]
+    for kind in rng.permutation(kinds)[:2]:
+        path, out = folder / f"again{kind}", folder / "again out.jsonl"
+        write_file(rng, world.table, path)
+        arguments = ["predict", str(model), str(path), "--out", str(out), "--sensitive", world.sensitive]
+        result = RUNNER.invoke(cli.app, arguments)
+        assert result.exit_code == 0, f"{kind}: {result.output}"
+        rows = list(map(json.loads, out.open(encoding="utf8")))
+        predictions[kind] = [(row["prediction"], round(row["probability"], 9)) for row in rows]
+        out.unlink()
+        path.unlink()
+    (one, first), (other, second) = predictions.items()
+    differ = [j for j, pair in enumerate(zip(first, second, strict=True)) if len(set(map(str, pair))) > 1]
+    row = world.table.iloc[differ[0]].to_dict() if differ else None
+    assert not differ, f"{len(differ)} predictions differ between {one} and {other}, such as of {row}"
+
+
 def check(world, arguments, result, before, after, outputs):
     code, shown = result.exit_code, result.stdout + result.stderr
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -346,6 +493,9 @@ def check(world, arguments, result, before, after, outputs):
         assert named, f"{result.stderr!r} names none of {world.words}"
         return REFUSED
     assert not world.must_fail, f"accepted, though wrong are {world.words}"
+    for name in changed & outputs:
+        if name.endswith(".md"):
+            check_markdown(after[name][2].decode())
     strange = changed - outputs
     assert not strange, f"changed {strange}, which it was not asked to write"
     for name in changed & before.keys():
@@ -413,7 +563,8 @@ def attempt(rng):
         folder = Path(name).resolve()
         world = World(rng)
         path = write_table(world, folder)
-        if chance(rng, 0.2):
+        is_sound = chance(rng, 0.8)
+        if not is_sound:
             path = spoil_table(world, path)
         model = folder / "model.json"
         model = output(world, model, [path]) if chance(rng, 0.3) else model
@@ -421,12 +572,19 @@ def attempt(rng):
         came_of_it = run(world, arguments, folder, outputs_in(arguments))
         if came_of_it == REFUSED or not model.is_file():
             return came_of_it
+        if is_sound and chance(rng, 0.3):
+            check_formats_agree(world, folder, model)
         world.words, world.must_fail = [], False
         if chance(rng, 0.2):
-            path = spoil_table(world, path)
+            path, is_sound = spoil_table(world, path), False
             world.must_fail = False  # explain needs no table
         arguments = draw_other(world, path, model)
-        return run(world, arguments, folder, outputs_in(arguments))
+        came_of_it = run(world, arguments, folder, outputs_in(arguments))
+        if came_of_it == ACCEPTED and is_sound and arguments[0] == "predict":
+            out = Path(arguments[4])
+            if out.is_file():
+                check_passed_on(world, arguments, out)
+        return came_of_it
 
 
 def warm_up():

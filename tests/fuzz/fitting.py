@@ -15,13 +15,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import InvalidParameterError
 
-from parityboost import AdaFairClassifier, ParityBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
 from parityboost._engine import threads
 from parityboost._fit import samples
 from parityboost._model import ensemble as _ensemble
 from parityboost._table import cuts
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 from .checks import CHECKS, EVERY_TIME, FAIR
 from .engine import ACCEPTED, REFUSED
@@ -36,9 +36,10 @@ DATA_REFUSED = re.compile(
     r"|got bytes b'|threshold=\"per_group\" is for up to \d+ groups, got \d+"
     r"|(max_depth|interaction_cst|monotonic_cst)=.+ is for the native trees"
     r"|monotonic_cst: column .+ holds categories|monotonic_cst has 1 entries, but X has \d+ columns"
-    r"|bag \d+ has no row to (train on|hold out)"
+    r"|bag \d+ has no row to (train on|hold out)|no row can be held out of \d+|n_bags\[\d+\] has no row of class '"
     r"|n_bags=StratifiedKFold.*n_splits=2 cannot be greater than"
     r"|sample_weight is zero for every row|does not hold numbers, so categorical_features must have it"
+    r"|column '.*' held numbers in training, got object values"  # its text is among the validation rows only
 )
 
 
@@ -78,7 +79,7 @@ OPTIONS = {
     "validation_fraction": [None, None, None, 0.01, 0.5, 0.99],
     "n_iter_no_change": [1, 3],
     "keep": [0.0, 0.5, 1, 0.999],
-    "max_violation": [0, 0.1, 5.0],
+    "max_violation": [0, 0.02, 0.1, 0.3, 5.0],
     "n_jobs": [1, 2, 3, -1],
     "verbose": [1],
     "n_bags": [1, 2, 3, StratifiedKFold(2)],
@@ -112,6 +113,8 @@ BAD_OPTIONS = {
     "sensitive_feature": ["no such column", 999, ["no such column"], [], 1.5, [[0]]],
     "bands": [{"no such column": [1]}, {0: "text"}, {"a": [2, 1]}, {"a": []}, 5, [1]],
     "missing_group": [3, [], 1.5],
+    "positive": ["no such label", 7.5, [], {"a": 1}],
+    "favourable": ["no such label", 7.5, [], {"a": 1}],
     "keep": [-0.1, 1.1, np.nan, None, "half"],
     "max_violation": [-1, np.nan, "none"],
     "n_jobs": ["all", 1.5, 0],
@@ -174,10 +177,15 @@ def draw_options(rng, cls, rows, culprits):
     options["random_state"] = pick(rng, [0, 7, np.int64(3), np.random.RandomState(1)])
     X, passes_groups = rows.X, True
     labels = np.unique(np.asarray(rows.y)).tolist() if rows.plain and not isinstance(rows.y, pd.DataFrame) else []
+    if "dial" in known and options.get("monotonic_cst") and chance(rng, 0.5):
+        options["dial"] = True
     if "class_weight" in known and labels and chance(rng, 0.1):
         factors = pick(rng, [(1, 2), (1e-300, 1e300), (0.1, 5), (np.float32(2), 7)])
         options["class_weight"] = dict(zip(labels, factors, strict=False))
         culprits.words.append("class_weight")  # of too wide a range
+    for name in ("positive", "favourable"):
+        if name in known and len(labels) == 2 and chance(rng, 0.2):
+            options[name] = pick(rng, labels)
     if isinstance(X, pd.DataFrame) and not culprits.must_refuse and chance(rng, 0.1):  # infinity is a fine category
         every = pick(rng, [list(X.columns), list(range(X.shape[1])), [True] * X.shape[1], pd.Index(X.columns)])
         options["categorical_features"] = pick(rng, [None, [], every])

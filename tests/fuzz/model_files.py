@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from parityboost import AdaFairClassifier, ModelFileError, ParityBoostClassifier, explain, load
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ModelFileError, ParityBoostClassifier, explain, load
 from parityboost._table.binning import CategoricalColumn
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 from .engine import ACCEPTED, REFUSED
 
@@ -48,6 +48,9 @@ def make_models():
     yield AdaFairClassifier(**common).fit(X, y, sensitive_features=group)
     yield AdaFairClassifier(threshold="per_group", sensitive_feature="job", **common).fit(X, np.where(y, "yes", "no"))
     yield AdaFairClassifier(threshold="per_group", class_weight={0: 2.0}, **common).fit(X, y, sensitive_features=both)
+    yield AdaFairClassifier(positive="no", favourable="yes", **common).fit(
+        X, np.where(y, "yes", "no"), sensitive_features=group
+    )
     yield AdaFairClassifier(threshold="auto", notion="none", **common).fit(X, y == 1, sensitive_features=bands)
     yield AdaFairClassifier(max_depth=2, interaction_cst=[{0, 1}], **common).fit(X, y, sensitive_features=group)
     yield ParityBoostClassifier(n_bags=2, dial=True, **common).fit(X, y, sensitive_features=group)

@@ -105,7 +105,7 @@ def draw_columns(rng, signals, culprits):
         of = quality(rng, 5, 1)
         which = pick(rng, [name for name in COLUMNS[of] if kind == "frame" or name != "sparse"])
         columns[name] = COLUMNS[of][which](rng, signals[:, j])
-        culprits.add(of, repr(name))
+        culprits.add(of if name not in ("constant", "total") else ODD, repr(name))  # which tables have of their own
     if chance(rng, 0.5):  # else pandas makes text of objects that are
         columns = {name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()}
     frame = pd.DataFrame(columns)
@@ -215,6 +215,8 @@ def draw_groups(rng, codes, culprits):
             "dates": lambda: pd.Series(pd.to_datetime("2020-01-01") + pd.to_timedelta(codes, unit="D"), name=name),
             "string": lambda: pd.Series(letters, dtype="string", name=name),
             "Int64": lambda: pd.Series(codes, dtype="Int64", name=name),
+            "large": lambda: pd.Series(2**53 + codes, name=name),
+            "leading spaces": lambda: objects([" a", "a", *(f"  g{k}" for k in range(n_groups))])[codes],
         }
     elif of == ODD:
         kinds = {

@@ -23,15 +23,15 @@ from sklearn.tree import DecisionTreeClassifier
 import parityboost
 from conftest import make_people
 from fuzz.model_files import frame_for, written
-from parityboost import AdaFairClassifier, ModelFileError, explain, load
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ModelFileError, explain, load
 from parityboost._io import model_file as _model_file
 from parityboost._io import portable as _portable
 from parityboost._io.json_values import decode_array, decode_value, encode_array, encode_value
 from parityboost._io.model_file import check_checksum
 from parityboost._io.strict_json import Node
 from parityboost._table.binning import CategoricalColumn
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import EqualOpportunity, FairnessNotion, StatisticalParity
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 
 def fitted(people, kind=AdaFairClassifier, **options):

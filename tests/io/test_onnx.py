@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, FitWarning, onnx_inputs
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, FitWarning, onnx_inputs
 from parityboost.datasets import load_adult
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 
 def fitted(people, kind=AdaFairClassifier, **options):

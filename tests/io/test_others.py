@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -12,8 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import parityboost
 from conftest import make_people
-from parityboost import SKOPS_TYPES, AdaFairClassifier, baselines
+from parityboost import SKOPS_TYPES, AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
 from parityboost.notions import StatisticalParity
+from parityboost.paper import baselines
 
 FAIR = {"n_estimators": 6, "random_state": 0}
 CROSSED = {"sensitive_feature": ["group", "city"]}
@@ -28,7 +30,9 @@ MODELS = {
     "bands": AdaFairClassifier(**FAIR, **BANDS, threshold="per_group"),
     "pairs": AdaFairClassifier(**FAIR, sensitive_feature="group", max_depth=2),
     "estimator": AdaFairClassifier(estimator=DecisionTreeClassifier(max_depth=2), **FAIR, sensitive_feature=2),
-    "AdaBoost": baselines.AdaBoostClassifier(6),
+    "recommended": ParityBoostClassifier(n_bags=2, **FAIR, sensitive_feature="group"),
+    "dial": ParityBoostClassifier(n_bags=2, **FAIR, dial=True, sensitive_feature="group", threshold="per_group"),
+    "AdaBoost": AdaBoostClassifier(6),
     "SMOTEBoost": baselines.SMOTEBoostClassifier(6, random_state=0),
     "FAE": baselines.FAEClassifier(n_estimators=3, random_state=0),
     "SDB": baselines.AdaBoostSDBClassifier(n_estimators=3, random_state=0),
@@ -86,6 +90,23 @@ def test_skops_gives_the_same_model_back(data, name):
             assert len(loaded.frontier(X, data[1], sensitive_features=None)) > 0
 
 
+def test_every_class_that_skops_is_said_to_store_is_tried():
+    public = [getattr(room, name) for room in (parityboost, baselines) for name in room.__all__]
+    classes = {cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)}
+    of_fairlearn = {baselines.ExponentiatedGradientClassifier, baselines.ThresholdOptimizerClassifier}
+    assert {type(model) for model in MODELS.values()} == classes - of_fairlearn
+
+
+def test_skops_stores_both_ends_of_the_dial(data):
+    skops = pytest.importorskip("skops.io")
+    model, X, _ = fitted("dial", data)
+    loaded = skops.loads(skops.dumps(model), trusted=SKOPS_TYPES)
+    for fairness in (0.0, 0.7, 1.0):
+        scored = (m.set_fairness(fairness).decision_function(X) for m in (loaded, model))
+        np.testing.assert_array_equal(*scored)
+    np.testing.assert_array_equal(loaded.predict_calibrated(X), model.predict_calibrated(X))
+
+
 def test_skops_stores_no_ones_data(data):
     skops = pytest.importorskip("skops.io")
     X, y = data
@@ -107,6 +128,8 @@ def test_pipelines_and_searches_go_through_skops(data):
 def test_every_trusted_type_exists():
     for name in SKOPS_TYPES:
         module, _, attribute = name.rpartition(".")
+        if module.startswith("parityboost.dask"):
+            pytest.importorskip("distributed")
         assert hasattr(importlib.import_module(module), attribute), name
 
 
@@ -144,6 +167,6 @@ def test_whatever_can_be_saved_can_be_exported(data, name, tmp_path):
         return
     graph = model.to_onnx().SerializeToString()
     session = onnxruntime.InferenceSession(graph)
-    label, _, score = session.run(None, parityboost.onnx_inputs(model, X))
+    label, _, score, *_ = session.run(None, parityboost.onnx_inputs(model, X))  # an average has calibrated ones too
     np.testing.assert_array_equal(label, model.predict(X))
     np.testing.assert_array_equal(score, model.decision_function(X))

@@ -18,11 +18,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import reference
 from conftest import best_option, make_people
-from parityboost import AdaFairClassifier, metrics
-from parityboost._choice.candidates import candidates
+from parityboost import AdaBoostClassifier, AdaFairClassifier, metrics
+from parityboost._choice.candidates import Candidates, candidates
 from parityboost._table.sources import read_sources
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
 from parityboost.notions import get_notion
+from parityboost.paper.baselines import SMOTEBoostClassifier
 
 NOTIONS = ["disparate_mistreatment", "equal_opportunity", "statistical_parity", "predictive_equality"]
 KINDS = {
@@ -156,8 +156,8 @@ def test_a_refit_or_a_clone_knows_nothing_of_the_moves(people):
 # --- The frontier -----------------------------------------------------------------------------------------------------
 
 
-def brute_force_frontier(model, X, y, group, weights, notion):
-    """The undominated (BER, violation) of every round with every threshold, one prediction at a time."""
+def brute_force_frontier(model, X, y, group, weights, notion, c):
+    """The undominated (error, violation) of every round with every threshold, one prediction at a time."""
     model = pickle.loads(pickle.dumps(model)).set_threshold(0.0)
     measures = {"sensitive_features": group, "sample_weight": weights, "pos_label": 1}
     points = set()
@@ -166,7 +166,8 @@ def brute_force_frontier(model, X, y, group, weights, notion):
         for t in [distinct[0] - 1, *((a + b) / 2 for a, b in pairwise(distinct)), distinct[-1] + 1]:
             predicted = (margin > t).astype(int)
             ber = metrics.balanced_error_rate(y, predicted, sample_weight=weights, pos_label=1)
-            points.add((round(ber, 9), round(metrics.violation(y, predicted, notion=notion, **measures), 9)))
+            error = c * ber + (1 - c) * metrics.error_rate(y, predicted, sample_weight=weights)
+            points.add((round(error, 9), round(metrics.violation(y, predicted, notion=notion, **measures), 9)))
     return sorted(p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points))
 
 
@@ -182,8 +183,18 @@ def test_the_frontier_is_the_pareto_set_of_all_rounds_and_thresholds(seed, notio
     model.fit(X, y, sensitive_features=group, validation=(new_X, new_y, new_group, weights))
     frontier = model.frontier()
     assert list(frontier) == ["theta", "threshold", "ber", "er", "violation", "objective"]
-    expected = brute_force_frontier(model, new_X, new_y, new_group, weights, notion)
-    np.testing.assert_allclose(frontier[["ber", "violation"]], expected, atol=2e-9)
+    expected = brute_force_frontier(model, new_X, new_y, new_group, weights, notion, 0.4)
+    own = (frontier["theta"] == model.theta_) & (frontier["threshold"] == model.threshold_)
+    assert own.sum() == 1  # what fit chose is there even if it is beaten, as only a threshold that was given may be
+    error = 0.4 * frontier["ber"] + 0.6 * frontier["er"]
+    assert error.is_monotonic_increasing
+    is_beaten = [
+        chosen and any(a <= e + 1e-12 and b <= v + 1e-12 and (a < e - 1e-9 or b < v - 1e-9) for a, b in expected)
+        for chosen, e, v in zip(own, error, frontier["violation"], strict=True)
+    ]
+    assert threshold == 0.0 or not any(is_beaten)
+    best = np.column_stack([error, frontier["violation"]])[~np.array(is_beaten)]
+    np.testing.assert_allclose(best, expected, atol=2e-9)
     given_data = model.frontier(new_X, new_y, sensitive_features=new_group, sample_weight=weights)
     pd.testing.assert_frame_equal(given_data, frontier)
     measured = {"sensitive_features": new_group, "sample_weight": weights, "pos_label": 1}
@@ -193,6 +204,22 @@ def test_the_frontier_is_the_pareto_set_of_all_rounds_and_thresholds(seed, notio
         assert objective == pytest.approx(row.objective)
         assert metrics.error_rate(new_y, predicted, sample_weight=weights) == pytest.approx(row.er)
         assert metrics.violation(new_y, predicted, notion=notion, **measured) == pytest.approx(row.violation)
+
+
+def test_the_frontier_counts_no_more_than_it_keeps(people, monkeypatch):
+    """Counts of all thresholds and thousands of groups would not fit into memory."""
+    options = {"update": "real", "learning_rate": 0.2, "max_depth": 2, "validation_fraction": None}
+    model, asked, counts = fitted(people, **options), [], Candidates.counts
+
+    def asking(self, at=slice(None)):
+        found = counts(self, at)
+        asked.append((len(found), len(self.thresholds)))
+        return found
+
+    monkeypatch.setattr(Candidates, "counts", asking)
+    model.frontier()
+    n_counted, n_thresholds = np.sum(asked, axis=0)
+    assert n_counted < n_thresholds / 2
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 50.0, "auto", "per_group"])
@@ -206,7 +233,11 @@ def test_the_frontier_is_as_good_as_the_chosen_point(people, threshold, validati
     as_good &= frontier["violation"] <= chosen[f"{prefix}_violation"] + 1e-12
     assert as_good.any()
     assert frontier["ber"].is_monotonic_increasing
-    assert frontier["violation"].is_monotonic_decreasing
+    threshold = model.threshold_
+    own = threshold if np.ndim(threshold) == 0 else dict(zip(model.groups_, threshold, strict=True))
+    is_own = (frontier["theta"] == model.theta_) & pd.Series([each == own for each in frontier["threshold"]])
+    assert is_own.sum() == 1
+    assert frontier["violation"][~is_own].is_monotonic_decreasing
 
 
 def test_rows_of_a_frontier_per_group_can_be_set(people):

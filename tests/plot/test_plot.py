@@ -10,8 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, ParityBoostClassifier, explain, metrics, plot
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, explain, metrics, plot
 from parityboost.plot import _style
 
 plt.switch_backend("agg")
@@ -33,6 +32,13 @@ def model(people):
 def plain(people):
     X, y, group = people
     return AdaBoostClassifier(20).fit(X, y, sensitive_features=group)
+
+
+@pytest.fixture
+def average(people):
+    X, y, group = people
+    model = ParityBoostClassifier(n_bags=2, n_estimators=8, dial=True, random_state=0)
+    return model.fit(X, y, sensitive_features=group)
 
 
 def texts(ax):
@@ -195,6 +201,18 @@ def test_a_waterfall_takes_a_series_and_says_what_is_missing(model, people):
     assert widths(ax).tolist() == widths(plot.waterfall(model, X.iloc[[position]])).tolist()
     with pytest.raises(ValueError, match="got 300 rows"):
         plot.waterfall(model, X)
+
+
+def test_columns_named_like_sums_are_drawn_beside_them(people):
+    X, y, group = people
+    X = X.rename(columns={"skill": "total", "years": "constant"})
+    model = AdaFairClassifier(n_estimators=10, random_state=0).fit(X, y, sensitive_features=group)
+    drawn = rows(plot.waterfall(model, X.iloc[[0]]))
+    assert drawn[0] == "(constant)"
+    assert any(row.startswith("total = ") for row in drawn)
+    drawn = plot.gap_decomposition(model, X, group)
+    assert rows(drawn)[0] == "(total)"
+    assert "total" in rows(drawn)
 
 
 def test_importances_are_bars_in_their_order(model, people):
@@ -394,6 +412,20 @@ def test_models_without_a_notion_have_no_costs(plain):
     for draw in (plot.costs, plot.tradeoff_theta):
         with pytest.raises(ValueError, match=r"AdaBoostClassifier has no .* its notion is 'none'"):
             draw(plain)
+
+
+@pytest.mark.parametrize("draw", [plot.history, plot.costs, plot.tradeoff_theta, plot.tradeoff_c])
+def test_the_rounds_of_an_average_are_not_drawn_as_if_they_were_one_run(draw, average):
+    with pytest.raises(ValueError, match=r"this ParityBoostClassifier is an average .* plot\.frontier draws them"):
+        draw(average)
+    assert not plt.get_fignums()
+
+
+def test_the_frontier_of_an_average_names_points_of_the_dial(average):
+    ax, table = plot.frontier(average), average.frontier()
+    np.testing.assert_array_equal(ax.collections[0].get_offsets(), table[["violation", "ber"]])
+    assert f"{table.index[0]}: fairness {table['fairness'].iloc[0]:g}" in texts(ax)
+    assert any(text.startswith("lowest objective: fairness ") for text in texts(ax))
 
 
 def test_x_of_another_kind_is_refused(model, people):

@@ -7,8 +7,7 @@ import pytest
 from parityboost import AdaFairClassifier, explain
 
 plt = pytest.importorskip("matplotlib.pyplot")
-from parityboost import plot  # noqa: E402
-from parityboost.baselines import AdaBoostClassifier  # noqa: E402
+from parityboost import AdaBoostClassifier, plot  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, explain
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, explain
 from parityboost._table.binning import Binner
-from parityboost.baselines import AdaBoostClassifier, SMOTEBoostClassifier
+from parityboost.paper.baselines import SMOTEBoostClassifier
 from problems import OPTIONS, draw_rows, frame_of, group_labels, problems
 
 MODELS = [
@@ -366,12 +366,50 @@ def test_models_that_use_all_learners_have_no_choice(people):
         explain.choices_over_c(AdaBoostClassifier(3).fit(X, y))
 
 
-@pytest.mark.parametrize("name", ["total", "constant"])
-def test_a_column_named_like_a_sum_is_refused(people, name):
-    X, y, _ = people
-    X = X.rename(columns={"skill": name})
-    with pytest.raises(ValueError, match=f"column '{name}' has the same name as the sum"):
-        explain.contributions(AdaBoostClassifier(3).fit(X, y), X)
+def test_the_rounds_of_an_average_are_no_choices_of_c(people):
+    X, y, group = people
+    model = ParityBoostClassifier(n_bags=2, n_estimators=4, random_state=0).fit(X, y, sensitive_features=group)
+    with pytest.raises(ValueError, match=r"this ParityBoostClassifier is an average .* frontier\(\) lists its choices"):
+        explain.choices_over_c(model)
+
+
+@pytest.mark.parametrize(
+    ("names", "constant", "total"),
+    [
+        (["total", "constant"], "(constant)", "(total)"),
+        (["constant", "(constant)"], "((constant))", "total"),
+        (["(total)", "total"], "constant", "((total))"),
+    ],
+)
+def test_columns_named_like_sums_are_explained_like_any_other(people, names, constant, total):
+    X, y, group = people
+    options = {"n_estimators": 8, "max_depth": 2, "random_state": 0}
+    model = AdaFairClassifier(**options).fit(X, y, sensitive_features=group)
+    named = X.rename(columns=dict(zip(X.columns, names, strict=False)))
+    same = AdaFairClassifier(**options).fit(named, y, sensitive_features=group)
+    parts, expected = explain.contributions(same, named), explain.contributions(model, X)
+    np.testing.assert_array_equal(parts, expected)
+    assert parts.columns.is_unique
+    assert list(parts)[: X.shape[1]] == list(named)
+    assert parts.columns[-1] == constant
+    gaps, expected = (explain.gap_decomposition(m, table, group) for m, table in ((same, named), (model, X)))
+    np.testing.assert_array_equal(gaps, expected)
+    assert gaps.index.is_unique
+    assert gaps.index[-1] == total
+    assert list(explain.shape_functions(same)) == list(named)
+    both = explain.compare_gaps({"one": same, "same": same}, named, group)
+    np.testing.assert_array_equal(both["one"], gaps.iloc[:, 0])
+
+
+def test_pairs_named_like_columns_or_like_each_other_are_explained(people):
+    X, y, group = people
+    X = X[[*X.columns[:3]]].assign(fourth=np.arange(len(X)) % 7)
+    X.columns = ["a", "a × b", "b × a", "b"]
+    model = AdaFairClassifier(n_estimators=60, max_depth=2, random_state=0).fit(X, y, sensitive_features=group)
+    parts = explain.contributions(model.set_theta(60), X)
+    assert len(explain.pair_functions(model)) >= 3
+    assert parts.shape[1] == 4 + len(explain.pair_functions(model)) + 1
+    np.testing.assert_allclose(parts.sum(axis=1), model.decision_function(X), atol=1e-12)
 
 
 def test_columns_of_the_same_name_are_refused(model, people):

@@ -108,7 +108,7 @@ def test_an_unknown_notion_lists_the_known_ones():
         ValueError, match=r"unknown fairness notion 'fair'; known are demographic_parity, disparate_mist"
     ):
         get_notion("fair")
-    with pytest.raises(ValueError, match=r"boost must be 'positives', 'both' or 'misclassified', got 'all'"):
+    with pytest.raises(ValueError, match=r"boost must be 'auto', 'positives', 'both' or 'misclassified', got 'all'"):
         notions.StatisticalParity(boost="all")
 
 

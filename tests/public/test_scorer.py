@@ -19,8 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from conftest import make_people
-from parityboost import AdaFairClassifier
-from parityboost.baselines import AdaBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier
 from parityboost.datasets import load_adult
 from parityboost.metrics import (
     ScoringError,

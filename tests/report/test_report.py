@@ -13,10 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, explain, metrics, report
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, explain, metrics, report
 from parityboost._stats.intervals import Interval
 from parityboost.audit import audit
-from parityboost.baselines import AdaBoostClassifier
 from parityboost.datasets import load_adult
 from parityboost.plot import _style
 from parityboost.report import _measures, _plots, _tables
@@ -222,6 +221,10 @@ def test_train_fits_plain_adaboost_with_as_many_rounds(people):
     by_model = report.build(
         model, X, y, sensitive_features=group, baseline=AdaBoostClassifier(7).fit(X, y), created="x"
     )
+    assert by_train.pop("plain")["baseline"] == "plain boosting with the same objective"
+    assert by_model.pop("plain") is None
+    for page in (by_train, by_model):
+        del page["summary"]["no_gain"]
     assert by_train == by_model
     with pytest.raises(ValueError, match="baseline or train, not both"):
         report.build(model, X, y, sensitive_features=group, train=(X, y), baseline=model)
@@ -247,6 +250,20 @@ def test_gaps_are_those_of_the_rows_the_notion_is_about(adult, page):
         assert gap["total"] == pytest.approx(table.loc["total"].tolist())
         assert np.sum([row["parts"] for row in gap["features"]], axis=0) == pytest.approx(gap["total"])
         assert gap["total"][0] > 0  # the baseline says which group is called the higher one
+
+
+def test_columns_named_like_sums_are_reported_beside_them(people):
+    X, y, group = people
+    built = []
+    for table in (X, X.rename(columns={"skill": "total", "years": "constant"})):
+        model = ParityBoostClassifier(n_bags=2, n_estimators=10, random_state=0).fit(table, y, sensitive_features=group)
+        built.append(report.build(model, table, y, sensitive_features=group, person=0))
+    plain, named = built
+    assert [gap["total"] for gap in named["gaps"]] == [gap["total"] for gap in plain["gaps"]]
+    assert "total" in [row["feature"] for row in named["gaps"][0]["features"]]
+    assert named["person"]["score"] == plain["person"]["score"]
+    assert named["model"]["pair_share"] == plain["model"]["pair_share"]
+    assert "(total)" in report.to_html(named)
 
 
 def test_shapes_are_the_most_important_first_and_exact(adult, page):
@@ -528,7 +545,7 @@ def test_a_model_that_tells_nobody_apart_is_the_headline():
     assert page["summary"]["degenerate"].startswith("The model predicts “Fail” for everyone.")
     assert page["model"]["warnings"] == model.warnings_
     text = " ".join(Reader(report.to_html(page)).text)
-    assert text.index("The model predicts “Fail” for everyone.") < text.index("Lowest selection ratio")
+    assert text.index("The model predicts “Fail” for everyone.") < text.index("Lowest ratio")
     assert all(word in text for word in ("Before you read on", "From training: 25 groups: the largest difference"))
 
 
@@ -543,3 +560,10 @@ def test_models_and_groups_have_the_colours_of_the_plots_and_none_in_common():
     for theme in (light, dark):
         names = [name for name in theme if name.startswith("group-") or name in ("baseline", "ours", "down")]
         assert len({theme[name] for name in names}) == len(names) == 9
+
+
+@pytest.mark.parametrize("predictions", [np.zeros(4000), [0] * 4000, pd.Series(np.zeros(4000))])
+def test_predictions_are_no_baseline(adult, predictions):
+    model, _, X, y, sex = adult
+    with pytest.raises(TypeError, match=f"baseline must be a fitted classifier.* got {type(predictions).__name__}"):
+        report.build(model, X, y, sensitive_features=sex, baseline=predictions)

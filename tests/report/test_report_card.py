@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from parityboost import AdaFairClassifier, ParityBoostClassifier, explain, report
+from parityboost.audit import audit
 from parityboost.report import _plots
 
 ABOUT = {
@@ -42,6 +43,12 @@ def test_the_card_says_what_its_owner_says_and_what_is_left_out(fitted, people):
     assert "It means: was hired" in html
     assert "were not given" not in html
     assert "were not given" in report.to_html(built(fitted, people))
+
+
+@pytest.mark.parametrize("left_out", ABOUT)
+def test_a_card_may_leave_out_any_field(fitted, people, left_out):
+    page = built(fitted, people, about={name: value for name, value in ABOUT.items() if name != left_out})
+    assert ("It means: was hired" in report.to_html(page)) == (left_out != "positive")
 
 
 @pytest.mark.parametrize("make", [AdaFairClassifier, ParityBoostClassifier])
@@ -106,6 +113,28 @@ def test_nothing_in_the_data_becomes_markdown_or_a_tag(people):
     assert "<script" not in body and "<b>" not in body and "\n# b" not in body
     table = [line for line in body.splitlines() if line.startswith("|")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) == line.replace("\\|", "").count("|") for line in table)
+
+
+@pytest.mark.parametrize("hostile", ["a\x7f\x85\u2028b", "\x00\x1f\ufeff\ufffe", "😀 “q” \\ ---\nx: y"])
+def test_any_title_and_name_is_in_the_header(people, hostile):
+    yaml = pytest.importorskip("yaml")
+    _, y, group = people
+    found = audit(y, y, sensitive_features=pd.Series(group, name=hostile))
+    card = report.to_markdown(report.build_audit(found, title=hostile, about={"license": hostile}))
+    header = yaml.safe_load(card.split("\n---\n")[0])
+    assert header["model-index"][0]["name"] == hostile
+    assert header["license"] == hostile.strip()
+    assert header["model-index"][0]["results"][0]["metrics"][-1]["name"].endswith(hostile)
+    card.encode("utf8")
+
+
+def test_a_column_cannot_bring_a_tag_into_the_tiles_of_a_card(people):
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    _, y, group = people
+    found = audit(y, y, sensitive_features=pd.Series(group, name="<img src=x onerror=alert(1)>"))
+    tokens = markdown.parse(report.to_markdown(report.build_audit(found)).split("\n---\n", 1)[1])
+    assert not [child for token in tokens for child in token.children or [] if child.type == "html_inline"]
+    assert not [token for token in tokens if token.type == "html_block"]
 
 
 @pytest.mark.parametrize("depth", [1, 2])

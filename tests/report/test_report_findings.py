@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conftest import make_people
-from parityboost import AdaFairClassifier, ParityBoostClassifier, report
+from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, report
 from parityboost.audit import audit
 from parityboost.report import _people, _render, _warnings
 
@@ -26,12 +26,16 @@ def people_of(*cells):
 
 @pytest.fixture
 def counted():
+    return count_people()
+
+
+def count_people(**options):
     """Of 100 women and 200 men who qualify, 20 and 36 are missed; of 100 each who do not, 10 and 5 are chosen."""
     group, true, predicted = people_of(
         ("women", "yes", "no", 20), ("women", "yes", "yes", 80), ("women", "no", "yes", 10), ("women", "no", "no", 90),
         ("men", "yes", "no", 36), ("men", "yes", "yes", 164), ("men", "no", "yes", 5), ("men", "no", "no", 95),
     )  # fmt: skip
-    return audited(group, true, predicted)
+    return audited(group, true, predicted, **options)
 
 
 def test_people_are_counted_in_words(counted):
@@ -60,14 +64,73 @@ def test_of_many_groups_the_most_and_the_fewest_are_named_and_small_ones_are_not
     )
 
 
-def test_the_four_facts(counted):
-    ratio, gap, sensitive, smallest = report.build_audit(counted)["summary"]["strip"]
+def test_the_four_facts():
+    ratio, gap, sensitive, smallest = report.build_audit(count_people(favourable="yes"))["summary"]["strip"]
     assert (ratio["value"], ratio["state"], ratio["mark"]) == ("0.798", "bad", 0.8)  # 0.450 / 0.563, not 0.80
-    assert ratio["remark"] == "women against men; below 0.80, the mark of the four-fifths rule."
+    assert ratio["remark"] == "“yes”: women against men. Below 0.80, the mark of the four-fifths rule."
     assert (gap["value"], gap["name"]) == ("7.0 points", "Gap by sex")
     assert "no limit was set" in gap["remark"]
     assert sensitive["value"] == "Not known"
     assert (smallest["value"], smallest["remark"]) == ("women", "200 rows, 100 of them “yes”.")
+
+
+def declined(**options):
+    """85 of 100 women and 70 of 100 men are declined, as they were before."""
+    cells = ("women", "yes", "yes", 85), ("women", "no", "no", 15), ("men", "yes", "yes", 70), ("men", "no", "no", 30)
+    group, true, predicted = people_of(*cells)
+    return audited(group, true, predicted, **options)
+
+
+@pytest.mark.parametrize(("favourable", "value", "state", "words"), [
+    ("yes", "0.82", "good", "“yes”: men against women. At least 0.80, as the four-fifths rule asks."),
+    ("no", "0.50", "bad", "“not yes”: women against men. Below 0.80, the mark of the four-fifths rule."),
+    (None, "0.82 or 0.50", "plain", "Which one is favourable was not stated"),
+])  # fmt: skip
+def test_the_four_fifths_rule_is_about_the_favourable_label(favourable, value, state, words):
+    page = report.build_audit(declined(favourable=favourable))
+    tile = page["summary"]["strip"][0]
+    assert (tile["value"], tile["state"]) == (value, state)
+    assert words in tile["remark"]
+    for text in (report.to_html(page), report.to_markdown(page)):
+        assert tile["remark"] in text
+        heads = ("Ratio, positive", "Ratio, negative", "Ratio, favourable")
+        assert [head in text for head in heads] == [favourable is None, favourable is None, favourable is not None]
+
+
+@pytest.mark.parametrize(("favourable", "words"), [
+    ("yes", "men is predicted 'yes', the favourable label, 15.0 points less often than women (70.0 % against 85.0 %, "
+            "ratio 0.82; "),
+    ("no", "women is predicted 'no', the favourable label, 15.0 points less often than men (15.0 % against 30.0 %, "
+           "ratio 0.50; "),
+    (None, "men is predicted positive 15.0 points less often than women (70.0 % against 85.0 %, ratio 0.82, of the "
+           "other label 0.50; "),
+])  # fmt: skip
+def test_an_audit_tells_the_ratio_of_the_favourable_label(favourable, words):
+    found = declined(favourable=favourable)
+    assert found.settings["favourable"] == favourable
+    assert words in found.summary()[1]
+    assert any("favourable to the person was not stated" in text for text in found.summary()) == (favourable is None)
+    assert found.groups["selection_ratio"].min() == pytest.approx(70 / 85)
+    assert found.groups["rejection_ratio"].min() == pytest.approx(0.5)
+
+
+def test_a_favourable_label_that_does_not_occur_is_refused():
+    with pytest.raises(ValueError, match="favourable='maybe' is not one of the labels 'yes', 'no'"):
+        declined(favourable="maybe")
+
+
+@pytest.mark.parametrize("fitted_with", [None, "declined"])
+def test_a_report_compares_the_ratio_with_the_one_before(fitted_with):
+    X, y, group = make_people(600)
+    y = np.where(y == 1, "approved", "declined")
+    model = AdaFairClassifier(n_estimators=5, positive="declined", favourable=fitted_with, random_state=0)
+    model.fit(X, y, sensitive_features=group)
+    page = report.build(model, X, y, sensitive_features=group, train=(X, y), favourable="approved")
+    plain = {row["group"]: 1 - row["selection_rate"] for row in page["comparison"]["groups"]}
+    told = f"with AdaBoost {min(plain.values()) / max(plain.values()):.2f}"
+    assert page["data"]["favourable"] == "approved" and told in page["summary"]["strip"][0]["remark"]
+    page = report.build(model, X, y, sensitive_features=group)
+    assert page["data"]["favourable"] == fitted_with
 
 
 @pytest.mark.parametrize(("limit", "state", "words"), [
@@ -120,7 +183,7 @@ def test_rates_are_called_missed_and_only_one_of_the_two_is_shown(people):
     text = re.sub(r"<[^>]*>", " ", html.split("<body>")[1].split("<script")[0])
     before_terms = text.split("How to read this report")[0]
     assert not re.search(r"\b(TPR|FNR|TNR|FPR|true positive rate|false negative)\b", before_terms, re.IGNORECASE)
-    assert "Selection ratio" in before_terms
+    assert "Ratio, positive" in before_terms and "Ratio, negative" in before_terms
 
 
 def test_nearly_the_same_prediction_for_all_is_the_headline():
@@ -211,3 +274,47 @@ def test_hardly_a_model_and_small_groups_reach_the_page(people):
     model.set_theta(1)
     kinds = {row["kind"]: row["text"] for row in report.build(model, X, y, sensitive_features=group)["warnings"]}
     assert kinds["few_rules"] == "Only the first rule of 10 is used: this is hardly a model."
+
+
+def rows_of_cards(n_rows, seed, apart=0.0):
+    """Rare positives, which may have to do with the groups: X, y, group."""
+    rng = np.random.default_rng(seed)
+    group = pd.Series(rng.choice(["f", "m"], n_rows), name="sex")
+    X = pd.DataFrame(rng.normal(size=(n_rows, 4)), columns=list("abcd"))
+    X["a"] += apart * (group == "m")
+    y = (X["a"] + X["b"] + 1.5 * rng.normal(size=n_rows) > 1.8).astype(int)
+    return X, y, group
+
+
+@pytest.mark.parametrize(("options", "against"), [
+    ({}, "train"), ({}, "baseline"), ({"dial": True}, "train"), ({"dial": True}, None),
+])  # fmt: skip
+def test_a_model_that_gained_nothing_over_a_plain_one_says_so_first(options, against):
+    X, y, group = rows_of_cards(3000, 0)
+    model = ParityBoostClassifier(n_estimators=30, random_state=0, **options).fit(X, y, sensitive_features=group)
+    given = {"train": {"train": (X, y)}, "baseline": {"baseline": AdaBoostClassifier(30).fit(X, y)}, None: {}}[against]
+    page = report.build(model, *rows_of_cards(3000, 1)[:2], sensitive_features=rows_of_cards(3000, 1)[2], **given)
+    headline, text = page["summary"]["no_gain"]
+    compared = page["plain"] or page["comparison"]
+    assert compared["baseline"] == ("AdaBoost" if against == "baseline" else "plain boosting with the same objective")
+    rows = {row["measure"]: row for row in compared["rows"]}
+    gap = rows["disparate_mistreatment"]
+    was, now = (f"{100 * gap[which]['value']:.1f}" for which in ("baseline", "model"))
+    assert headline == f"No gain in fairness over {compared['baseline']} is established."
+    assert text.startswith("Between the groups of sex, ") and f" is {now} points, and {was} with the other. " in text
+    for name, words in (("accuracy", " points of accuracy"), ("balanced_accuracy", " points of balanced accuracy")):
+        assert (words in text) == (rows[name]["upper"] < 0)
+    html = report.to_html(page)
+    assert html.index(headline) < html.index(text) < html.index('class="strip"')
+    assert "**No gain in fairness over" in report.to_markdown(page)
+
+
+def test_a_model_that_gained_something_does_not():
+    X, y, group = rows_of_cards(4000, 0, apart=1.5)
+    X_new, y_new, group_new = rows_of_cards(4000, 1, apart=1.5)
+    model = ParityBoostClassifier(n_estimators=30, random_state=0).fit(X, y, sensitive_features=group)
+    page = report.build(model, X_new, y_new, sensitive_features=group_new, train=(X, y))
+    assert page["summary"]["no_gain"] == []
+    without = AdaFairClassifier("none", n_estimators=5, random_state=0).fit(X, y)
+    page = report.build(without, X_new, y_new, sensitive_features=group_new, train=(X, y))
+    assert page["plain"] is None and page["summary"]["no_gain"] == []

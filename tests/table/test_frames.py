@@ -6,6 +6,8 @@ import decimal
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -15,7 +17,7 @@ from conftest import make_people
 from parityboost import AdaFairClassifier, explain, metrics, onnx_inputs, report
 from parityboost._table.frames import to_pandas
 from parityboost.audit import audit
-from parityboost.baselines import AdaBoostSDBClassifier, SMOTEBoostClassifier
+from parityboost.paper.baselines import AdaBoostSDBClassifier, SMOTEBoostClassifier
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -190,9 +192,10 @@ def test_types_and_missing_values_are_those_of_pandas():
             "price": [decimal.Decimal("1.50"), None, decimal.Decimal("2")],
         }
     )
-    for given in (frame, frame.lazy()):
-        table = to_pandas(given)
-        assert table["whole"].dtype == table["real"].dtype == table["price"].dtype == np.float64
+    for source in (frame, frame.lazy()):
+        table = to_pandas(source)
+        assert table["whole"].dtype == pd.Int64Dtype()
+        assert table["real"].dtype == table["price"].dtype == np.float64
         assert table.isna().sum().tolist() == [1, 2, 1, 1, 1, 1, 1]
         assert table["level"].cat.ordered and list(table["level"].cat.categories) == ["low", "high"]
         assert not table["kind"].cat.ordered
@@ -201,6 +204,64 @@ def test_types_and_missing_values_are_those_of_pandas():
     assert to_pandas(pa.array(["a", None])).isna().tolist() == [False, True]
     X = np.zeros((2, 2))
     assert to_pandas(X) is X
+
+
+BEYOND_FLOATS = 2**53  # and the next whole number is no float
+
+
+def make_frames(values, type_name="int64"):
+    """A column of whole numbers and None in the tables of both libraries."""
+    polars_type = {"int64": pl.Int64, "uint64": pl.UInt64}[type_name]
+    column = pa.array(values, type=getattr(pa, type_name)())
+    return [
+        pl.DataFrame({"code": pl.Series(values, dtype=polars_type)}),
+        pl.LazyFrame({"code": pl.Series(values, dtype=polars_type)}),
+        pa.table({"code": column}),
+        pa.RecordBatch.from_arrays([column], names=["code"]),
+        {"code": column},
+        {"code": pa.chunked_array([column])},
+        {"code": pl.Series(values, dtype=polars_type)},
+    ]
+
+
+@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1))
+def test_whole_numbers_of_any_size_are_the_same_beside_missing_ones(values):
+    types = ["int64", "uint64"] if all(value is None or value >= 0 for value in values) else ["int64"]
+    for type_name in types:
+        for frame in make_frames(values, type_name):
+            column = to_pandas(frame)["code"]
+            assert [None if pd.isna(value) else value for value in column.tolist()] == values
+
+
+def test_large_numbers_are_groups_of_their_own_also_if_one_is_missing(data):
+    X, y = data
+    groups = [BEYOND_FLOATS + (name == "b") for name in X["group"]]
+    groups[::10] = [None] * len(groups[::10])
+    for frame in make_frames(groups):
+        model = AdaFairClassifier(n_estimators=2, missing_group="unknown", random_state=0)
+        model.fit(X, y, sensitive_features=collected(frame))
+        assert model.groups_.tolist() == [BEYOND_FLOATS, BEYOND_FLOATS + 1, "unknown"]
+
+
+def test_one_missing_number_changes_no_other_row(data):
+    X, y = data
+    codes = [BEYOND_FLOATS + 1 + 2 * int(skilled) for skilled in X["skill"] > 0]
+    options = {"n_estimators": 5, "categorical_features": ["code"], "random_state": 0}
+    for whole, incomplete in zip(make_frames(codes)[:4], make_frames([None, *codes[1:]])[:4], strict=True):
+        model = AdaFairClassifier(**options).fit(whole, y, sensitive_features=X["group"])
+        scores = model.decision_function(whole)
+        assert len(np.unique(scores)) == 2
+        np.testing.assert_array_equal(model.decision_function(incomplete)[1:], scores[1:])
+
+
+def test_missing_labels_and_weights_of_whole_numbers_are_told(data):
+    X, y = data
+    for frame in make_frames([None, *map(int, y[1:])])[:3]:
+        column = collected(frame)["code"]
+        with pytest.raises(ValueError, match="Input y contains NaN: 1 of 400 labels are missing"):
+            AdaFairClassifier().fit(X, column, sensitive_features=X["group"])
+        with pytest.raises(ValueError, match="sample_weight"):
+            AdaFairClassifier().fit(X, y, sensitive_features=X["group"], sample_weight=column)
 
 
 def test_what_cannot_be_learnt_from_is_named():

@@ -21,16 +21,15 @@ MAX_COUNTS = 1 << 21
 
 @dataclass(frozen=True)
 class Candidates:
-    """Thresholds worth trying, ascending, and the rows in the order of their margins.
+    """Thresholds worth trying, ascending, and the margins in order: entries of one cell each, rows or many of them.
 
-    What it holds may be there only until the ranking is asked again.
+    What it holds may be there only until the next round is looked at.
     """
 
     thresholds: Floats
-    n_below: Integers  # how many of the rows are at or below each
-    rows: NDArray[np.uint32]  # in the order of their margins
-    cell: NDArray[Any]  # of each row, class * n_groups + group
-    mass: NDArray[Any]  # of each row, empty for one each
+    n_below: Integers  # how many of the entries are at or below each
+    cells: NDArray[Any]  # of each entry, class * n_groups + group
+    mass: Floats  # of each entry, empty for one each
     unit: float  # what a mass of one weighs
     totals: Floats  # weight per [group, class]
 
@@ -48,8 +47,8 @@ class Candidates:
 
         n_below = np.atleast_1d(self.n_below[at])
         order = np.argsort(n_below, kind="stable")
-        sums = np.empty((len(n_below), self.totals.size), dtype=self.mass.dtype)
-        count_below(self.rows, self.cell, self.mass, n_below[order], sums)
+        sums = np.empty((len(n_below), self.totals.size))
+        count_below(self.cells, self.mass, n_below[order], sums)
         weights = np.empty(sums.shape)
         weights[order] = sums * self.unit
         negatives = in_groups(weights)
@@ -72,30 +71,14 @@ def candidates(margin: Floats, cell: NDArray[Any], weight: Floats, totals: Float
     ``cell`` is class * n_groups + group, ``weight`` empty for equal weights. ``ends`` adds a threshold below and one
     above all margins.
     """
-    order = np.argsort(margin, kind="stable")
-    margin = margin[order]
-    return between(margin, margin, order, cell, weight, 1.0, totals, ends)
-
-
-def between(
-    below: Floats,
-    above: Floats,
-    rows: NDArray[Any],
-    cell: NDArray[Any],
-    mass: NDArray[Any],
-    unit: float,
-    totals: Floats,
-    ends: bool = False,
-) -> Candidates:
-    """0 and the midpoints between rows, given in the order of their margins.
-
-    The margin of the k-th of them is above ``below[k]`` and at most ``above[k]``, or known if these are the same.
-    """
     from .._engine.kernels.thresholds import list_thresholds
 
-    thresholds, n_below = np.empty(len(below) + 2), np.empty(len(below) + 2, dtype=np.int64)
-    n = list_thresholds(below, above, ends, thresholds, n_below)
-    return Candidates(thresholds[:n], n_below[:n], rows.astype(np.uint32, copy=False), cell, mass, unit, totals)
+    order = np.argsort(margin, kind="stable")
+    margin = margin[order]
+    thresholds, n_below = np.empty(len(margin) + 2), np.empty(len(margin) + 2, dtype=np.int64)
+    n = list_thresholds(margin, margin, ends, thresholds, n_below)
+    mass = weight[order] if len(weight) else np.empty(0)
+    return Candidates(thresholds[:n], n_below[:n], cell[order], mass, 1.0, totals)
 
 
 def in_groups(per_cell: Floats) -> Floats:

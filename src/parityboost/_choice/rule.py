@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers, Positions
+from .._arrays import Floats, Positions
 from .._stats.rates import (
     balanced_error_rate,
     error_rate,
@@ -30,7 +29,7 @@ from .thresholds import SAME_OBJECTIVE, best_group_thresholds, best_of, first_mi
 HALF_BELIEVED = 5.0
 # The rates that a kernel counts for all thresholds at once, in its order.
 COUNTED_RATES = (selection_rate, false_negative_rate, false_positive_rate)
-# What is not allowed is worse than anything allowed, and a violation above the limit worse than any balanced error.
+# What is not allowed is worse than anything allowed, and a violation above the limit worse than any objective.
 NOT_ALLOWED, ABOVE_LIMIT = 1e6, 1e3
 
 
@@ -46,14 +45,17 @@ class Measures(NamedTuple):
         """Of some options."""
         return Measures(*(part[places] for part in self))
 
-    def cost(self, settings: Settings, allowed: float) -> Floats:
-        """What the choice minimises among options with a balanced error up to ``allowed``."""
-        if settings.max_violation is None:
-            cost = self.objective
-        else:
-            reached = self.violation <= settings.max_violation + SAME_OBJECTIVE
-            cost = np.where(reached, self.ber, ABOVE_LIMIT + self.violation)
+    def cost(self, settings: Settings, allowed: float | Floats = np.inf) -> Floats:
+        """What the choice minimises among options with a balanced error up to ``allowed``.
+
+        A limit leaves out options and changes nothing else: where the best of all is within it, that one is taken.
+        """
+        reached = self.violation <= settings.highest_violation
+        cost = np.where(reached, self.objective, ABOVE_LIMIT + self.violation)
         return np.where(self.ber <= allowed + SAME_OBJECTIVE, cost, NOT_ALLOWED + self.ber)
+
+
+UNKNOWN = Measures(*np.full(4, np.inf))
 
 
 class Measured(NamedTuple):
@@ -62,7 +64,7 @@ class Measured(NamedTuple):
     candidates: Candidates
     measures: Measures
     lowest: int  # the one with the lowest balanced error
-    front: Positions  # those that no other beats in balanced error and in what they are judged by
+    front: Positions  # those that no other beats in balanced error and in what the choice minimises
     counts: Floats  # of these, [option, group, y_true, y_pred]
 
 
@@ -71,7 +73,7 @@ class Options(NamedTuple):
 
     thresholds: Floats  # [option], or [option, group] if each group has its own
     counts: Floats  # [option, group, y_true, y_pred]
-    plain: Measures  # of the threshold for all with the lowest balanced error
+    plain: Measures  # of the threshold for all with the lowest balanced error; unknown if the only one is given
 
 
 class Choice(NamedTuple):
@@ -88,6 +90,11 @@ class Choice(NamedTuple):
         """``counts[group, y_true, y_pred]`` of what was chosen."""
         counts: Floats = self.counts[self.theta - 1]
         return counts
+
+    @property
+    def own(self) -> Measures:
+        """The measures of what was chosen."""
+        return self.measures.at(self.theta - 1)
 
 
 def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
@@ -113,49 +120,49 @@ def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
     return total
 
 
-class Yardstick(NamedTuple):
-    """What a kernel measures thresholds by: rates of our own notions, for groups that stay the same."""
+def yardstick_of(totals: Floats, mass_unit: float, settings: Settings, unit: float) -> Any:
+    """What a kernel measures thresholds by, for groups with these ``totals[group, class]``.
 
-    totals: Floats  # mass per cell
-    kinds: Integers  # of rates, by their place in COUNTED_RATES
-    belief: Floats  # [kind, group]: how far a rate is believed
-    c: float
+    None if the notion has a violation or rates of its own.
+    """
+    from .._engine.kernels.thresholds import Yardstick  # numba is needed only now
 
-    @classmethod
-    def of(cls, totals: Floats, mass_unit: float, settings: Settings, unit: float) -> Yardstick | None:
-        """For groups with these ``totals[group, class]``; None if the notion has a violation or rates of its own."""
-        notion = settings.notion
-        rates = [gap.rate for gap in notion.gaps]
-        if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
-            return None
-        belief = np.ones((len(rates), len(totals)))
-        if settings.keep > 0:
-            for k, gap in enumerate(notion.gaps):
-                size = totals[:, list(gap.of)].sum(axis=1) * unit
-                belief[k] = size / (size + HALF_BELIEVED)
-        kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
-        return cls(totals.T.ravel() / mass_unit, kinds, belief, float(settings.c))
+    notion = settings.notion
+    rates = [gap.rate for gap in notion.gaps]
+    if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
+        return None
+    belief = np.ones((len(rates), len(totals)))
+    if settings.keep > 0:
+        for k, gap in enumerate(notion.gaps):
+            size = totals[:, list(gap.of)].sum(axis=1) * unit
+            belief[k] = size / (size + HALF_BELIEVED)
+    beliefs = np.ones((len(rates), max((len(np.unique(each)) for each in belief), default=1)))
+    belief_of = np.zeros(belief.shape, dtype=np.int64)
+    for k, each in enumerate(belief):
+        found, belief_of[k] = np.unique(each, return_inverse=True)
+        beliefs[k, : len(found)] = found
+    kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
+    return Yardstick(totals.T.ravel() / mass_unit, kinds, beliefs, belief_of, float(settings.c))
+
+
+def measures_of(found: Candidates, settings: Settings, unit: float) -> Measures:
+    """The measures at each threshold: in one pass over the rows for the rates of our own notions."""
+    yardstick = yardstick_of(found.totals, found.unit, settings, unit)
+    if yardstick is None:
+        parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
+        return Measures(*map(np.concatenate, zip(*parts, strict=True)))
+    from .._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
+
+    numbers = np.empty((4, len(found.thresholds)))
+    measure_thresholds(found.cells, found.mass, found.n_below, yardstick, numbers)
+    return Measures(*numbers)
 
 
 def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Measured:
-    """The measures at each threshold: in one pass over the rows for the rates of our own notions."""
-    yardstick = Yardstick.of(found.totals, found.unit, settings, unit)
-    if yardstick is None:
-        parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
-        measures = Measures(*map(np.concatenate, zip(*parts, strict=True)))
-    else:
-        from .._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
-
-        measures = Measures(*np.empty((4, len(found.thresholds))))
-        mass = np.asarray(found.mass, dtype=np.float64)  # one type: for another the kernel would be compiled anew
-        measure_thresholds(found.rows, found.cell, mass, found.n_below, *yardstick, *measures)
-    front = undominated(measures.ber, measures[judged_by(settings)], np.abs(found.thresholds))
+    """All candidates measured, and which of them may be chosen."""
+    measures = measures_of(found, settings, unit)
+    front = undominated(measures.ber, measures.cost(settings), np.abs(found.thresholds))
     return Measured(found, measures, first_minimum(measures.ber), front, found.counts(front))
-
-
-def judged_by(settings: Settings) -> int:
-    """The place, among the measures, of what may not be worse for a lower balanced error."""
-    return Measures._fields.index("objective" if settings.max_violation is None else "violation")
 
 
 def options_among(measured: Measured, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
@@ -166,8 +173,8 @@ def options_among(measured: Measured, settings: Settings, unit: float, lowest_be
     found, measures, lowest, at, counts = measured
     plain = measures.at(lowest)
     allowed = allowed_ber(settings, min(lowest_ber, float(plain.ber)))
-    if settings.is_papers:
-        at = np.array([best_of(found, measures.objective)])
+    if settings.keep == 0:  # what is best does not depend on the other rounds
+        at = np.array([best_of(found, measures.cost(settings))])
         counts = found.counts(at)
     else:
         if len(at) == 0:  # a measure that is not defined at any threshold: the last choice, but a choice
@@ -185,7 +192,7 @@ def options_among(measured: Measured, settings: Settings, unit: float, lowest_be
 
     counts, thresholds = best_group_thresholds(found, best_of(found, measures.cost(settings, allowed)), cost)
     own = Options(thresholds[None], counts[None], plain)
-    if settings.is_papers:
+    if settings.keep == 0:
         return own
     same = np.repeat(common.thresholds[:, None], len(found.totals), axis=1)
     return Options(np.concatenate([own.thresholds, same]), np.concatenate([own.counts, common.counts]), plain)
@@ -205,54 +212,79 @@ class Rounds:
     """
 
     def __init__(self, settings: Settings, unit: float = 1.0) -> None:
-        self._settings = settings
+        self.settings = settings
+        self.options: list[Options] = []
         self._unit = unit
-        self._options: list[Options] = []
-        self._measured: list[Measures] = []  # of the options when a choice was last made
-        self._counts: list[Floats] = []  # at the one threshold that is given: measured all at once
-        self._plain = Measures(*np.full(4, np.inf))
+        self.is_given = not isinstance(settings.threshold, str)
+        self._measured: list[Measures] = []  # of the options, some rounds at a time
+        self._n_measured = 0  # of the rounds
+        self._plain = UNKNOWN
 
     def add_counts(self, counts: Floats) -> None:
         """A round with the counts at the threshold that is given."""
-        self._counts.append(counts)
+        self.options.append(Options(np.array([self.settings.threshold], dtype=np.float64), counts[None], UNKNOWN))
 
     def add_candidates(self, found: Candidates) -> None:
         """A round with thresholds to choose from."""
-        self.add_measured(measure_candidates(found, self._settings, self._unit))
+        self.add_measured(measure_candidates(found, self.settings, self._unit))
 
     def add_measured(self, measured: Measured) -> None:
         """The same if what they would give is known."""
-        options = options_among(measured, self._settings, self._unit, float(self._plain.ber))
-        if options.plain.ber < self._plain.ber:
-            self._plain = options.plain
-        self._options.append(options)
+        options = options_among(measured, self.settings, self._unit, float(self._plain.ber))
+        self.options.append(options)
+        self._note_plain(options)
+
+    def keep_first(self, n_rounds: int) -> None:
+        """Forget all rounds after so many."""
+        n_options = sum(len(options.counts) for options in self.options[:n_rounds])
+        self.options, self._plain = self.options[:n_rounds], UNKNOWN
+        for options in self.options:
+            self._note_plain(options)
+        if self._n_measured > n_rounds:
+            self._measured, self._n_measured = [_joined(self._measured).at(slice(n_options))], n_rounds
 
     def choose(self) -> Choice:
         """One option per round, and the round: the first of the best."""
-        settings = self._settings
-        if self._counts:
-            counts = np.array(self._counts)
-            thresholds = np.full(len(counts), settings.threshold, dtype=np.float64)
-            measures, starts = measure(counts, settings, self._unit), np.arange(len(counts))
+        self.measure_new()
+        settings, measures = self.settings, _joined(self._measured)
+        if self.is_given:  # what is given is the only threshold, and the plain one too
             self._plain = measures.at(first_minimum(measures.ber))
-        else:
-            counts = np.concatenate([o.counts for o in self._options])
-            thresholds = np.concatenate([o.thresholds for o in self._options])
-            measures = self._measure(counts)
-            starts = np.cumsum([0, *(len(o.thresholds) for o in self._options[:-1])])
         cost = measures.cost(settings, allowed_ber(settings, float(self._plain.ber)))
-        at: NDArray[np.intp] = starts
-        if len(cost) > len(starts):
-            at = starts + np.array([first_minimum(part) for part in np.split(cost, starts[1:])])
+        at = best_of_each(cost, [len(options.counts) for options in self.options])
         theta = first_minimum(cost[at]) + 1 if settings.choose_theta else len(at)
-        return Choice(theta, thresholds[at], counts[at], measures.at(at), self._plain)
+        counts, thresholds = (np.concatenate(parts)[at] for parts in list(zip(*self.options, strict=True))[1::-1])
+        return Choice(theta, thresholds, counts, measures.at(at), self._plain)
 
-    def _measure(self, counts: Floats) -> Measures:
-        """The measures of all options, many of them together and each once."""
+    def measure_new(self) -> Measures | None:
+        """The measures of the options of all rounds since the last call, many of them together and each once."""
+        if self._n_measured == len(self.options):
+            return None
+        counts = np.concatenate([options.counts for options in self.options[self._n_measured :]])
         step = max(MAX_COUNTS // counts[0].size, 1)
-        for first in range(sum(len(part.ber) for part in self._measured), len(counts), step):
-            self._measured.append(measure(counts[first : first + step], self._settings, self._unit))
-        return Measures(*map(np.concatenate, zip(*self._measured, strict=True)))
+        parts = [
+            measure(counts[first : first + step], self.settings, self._unit) for first in range(0, len(counts), step)
+        ]
+        self._n_measured = len(self.options)
+        self._measured.append(_joined(parts))
+        return self._measured[-1]
+
+    def _note_plain(self, options: Options) -> None:
+        if options.plain.ber < self._plain.ber:
+            self._plain = options.plain
+
+
+def _joined(parts: list[Measures]) -> Measures:
+    return Measures(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def best_of_each(cost: Floats, sizes: list[int]) -> Positions:
+    """The position of the :func:`first_minimum` of each run of options, of which there are so many."""
+    starts = np.cumsum([0, *sizes[:-1]])
+    cost = np.where(np.isnan(cost), np.inf, cost)
+    lowest = np.minimum.reduceat(cost, starts)
+    good = np.flatnonzero(cost <= np.repeat(lowest, sizes) + SAME_OBJECTIVE)
+    best: Positions = good[np.searchsorted(good, starts)]
+    return best
 
 
 def is_constant(counts: Floats) -> bool:

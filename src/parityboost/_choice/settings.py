@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..notions import FairnessNotion
+from .thresholds import SAME_OBJECTIVE
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,6 @@ class Settings:
     choose_theta: bool = True  # False: θ is the last round
 
     @property
-    def is_papers(self) -> bool:
-        """Whether θ and the threshold are chosen by the paper's objective alone, Eq. (16)."""
-        return self.keep == 0 and self.max_violation is None
+    def highest_violation(self) -> float:
+        """Up to which a choice is within the limit; without one every violation is, but for one that is not defined."""
+        return np.inf if self.max_violation is None else self.max_violation + SAME_OBJECTIVE

@@ -14,9 +14,9 @@ import pandas as pd
 from .._table.grouping import Grouping
 from ..dask import DaskAdaFairClassifier, DaskParityBoostClassifier
 from ..dask._collections import require_dask
-from ..datasets._table import check_columns, find_classes
+from ..datasets._table import check_columns
 from ._files import check_files, check_model_file
-from ._models import METHODS, are_in_order, class_labels, needs_groups
+from ._models import METHODS, Labels, needs_groups
 
 LOCAL = "local"  # a cluster on this machine, for as long as the command runs
 ADDRESS = re.compile(r"^(\w+://.+|[\w.-]+:\d+)$")
@@ -67,10 +67,8 @@ def cluster(address: str, jobs: int) -> Iterator[Any]:
         yield client
 
 
-def read_parquet(data: Path) -> Any:
-    """A folder of Parquet files, one file, or a pattern, as a collection."""
-    import dask.dataframe as dd
-
+def parquet_files(data: Path) -> list[Path]:
+    """The Parquet files of a folder, one file, or those that fit a pattern."""
     if data.is_dir():
         files = sorted([*data.glob("*.parquet"), *data.glob("*.pq")])
     else:
@@ -80,7 +78,14 @@ def read_parquet(data: Path) -> Any:
         raise ValueError(
             f"--dask reads Parquet files, and {str(data)!r} names none: a folder, a file or 'data/*.parquet'"
         )
-    return dd.read_parquet([str(file) for file in files])
+    return files
+
+
+def read_parquet(data: Path) -> Any:
+    """The same files as a collection."""
+    import dask.dataframe as dd
+
+    return dd.read_parquet([str(file) for file in parquet_files(data)])
 
 
 def train(
@@ -95,7 +100,7 @@ def train(
     exclude_sensitive: bool,
 ) -> str:
     """Train on a cluster and save the model; return what to tell the user."""
-    check_files({}, {"--model": model_path})
+    check_files({f"the data {str(file)!r}": file for file in parquet_files(data)}, {"--model": model_path})
     parameters = dict(parameters)
     method, jobs = parameters.pop("method", "adafair"), parameters["n_jobs"]
     if method not in METHODS:
@@ -105,24 +110,24 @@ def train(
         frame = read_parquet(data)
         dropped = list(dict.fromkeys([target, *(drop or []), *(sensitive if exclude_sensitive else [])]))
         check_columns(frame._meta, target=[target], sensitive=sensitive, drop=drop or [])
-        labels = frame[target].map_partitions(pd.Series.drop_duplicates, meta=frame[target]._meta).compute()
-        negative, positive = find_classes(labels.drop_duplicates(), positive)
-        classes = class_labels(negative, positive)
+        found = frame[target].map_partitions(pd.Series.drop_duplicates, meta=frame[target]._meta).compute()
+        labels = Labels.of(found.drop_duplicates(), positive, parameters.pop("favourable", None))
         X = frame.drop(columns=dropped)
         truths = [name for name, dtype in X.dtypes.items() if pd.api.types.is_bool_dtype(dtype)]
         cls: Any = DaskParityBoostClassifier if method == "parityboost" else DaskAdaFairClassifier
+        parameters |= labels.parameters
         model = cls(**parameters, client=client, verbose=1, categorical_features=truths or "from_dtype")
         y = frame[target]
-        if not are_in_order(classes):
-            y = y.map_partitions(_is_positive, positive, meta=pd.Series([], dtype="int64", name=target))
+        if not labels.can_be_sorted:
+            y = y.map_partitions(_is_positive, labels.outcomes[1], meta=pd.Series([], dtype="int64", name=target))
         groups = frame[sensitive[0]] if len(sensitive) == 1 else frame[sensitive]
         model.fit(X, y, sensitive_features=groups)
-        found = model.to_local()
+        local = model.to_local()
         n_workers = len(client.nthreads())
-    found.classes_ = classes
-    found.save(model_path)
+    labels.name(local)
+    local.save(model_path)
     return (
-        f"{X.shape[1]} columns, {frame.npartitions} partitions on {n_workers} workers: {found.theta_} learners in use."
+        f"{X.shape[1]} columns, {frame.npartitions} partitions on {n_workers} workers: {local.theta_} learners in use."
         f"\nModel: {model_path}"
     )
 
@@ -152,10 +157,10 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], addre
 
 
 def _predict_part(part: pd.DataFrame, model: Any, sensitive: list[str] | None) -> pd.DataFrame:
-    classes = pd.Series(model.classes_.tolist())  # as pandas has such values, whatever the model's array holds
+    classes = pd.Series(model._outcomes.tolist())  # as pandas has such values, whatever the model's array holds
     score = np.empty(0)
     if len(part):
         extra = {} if sensitive is None else {"sensitive_features": part[sensitive]}
-        score = model.decision_function(part[list(model.feature_names_in_)], **extra)
+        score = model._score_of(part[list(model.feature_names_in_)], **extra)
     predicted = classes.take((score > 0).astype(int)).array
     return part.assign(prediction=predicted, probability=1 / (1 + np.exp(-2 * score)))

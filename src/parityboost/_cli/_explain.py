@@ -14,7 +14,7 @@ from ..explain._reading import PAIR
 from ._files import check_model_file
 from ._models import size_of
 from ._streams import as_files
-from ._tables import read_pieces
+from ._tables import read_pieces, typed_frame
 from ._text import one_line, shortened
 
 LONGEST_ROW = 18  # digits of a row's number
@@ -44,14 +44,15 @@ def _explanation(model: Any, X: pd.DataFrame | None, feature: str | None, top: i
     if X is not None:
         parts = contributions(model, X).iloc[0]
         values = X.iloc[0]
-        order = parts.drop("constant").abs().sort_values(ascending=False).index[:top]
+        own = parts.iloc[:-1]
+        order = own.abs().sort_values(ascending=False).index[:top]
         lines = [one_line(_with_value(name, values)).ljust(44) + f"{parts[name]:+9.4f}" for name in order]
         score = float(parts.sum())
-        others = parts.drop(["constant", *order])
+        others = own.drop(order)
         if len(others):
             lines.append(f"{len(others)} other features".ljust(44) + f"{others.sum():+9.4f}")
-        lines += ["constant".ljust(44) + f"{parts['constant']:+9.4f}"]
-        label = model.classes_[int(score > 0)]
+        lines += [parts.index[-1].ljust(44) + f"{parts.iloc[-1]:+9.4f}"]
+        label = model._outcomes[int(score > 0)]
         lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {one_line(label)}"]
         return "\n".join(lines)
     if feature is not None:
@@ -60,8 +61,7 @@ def _explanation(model: Any, X: pd.DataFrame | None, feature: str | None, top: i
         return f"{one_line(feature)}: what each value adds to the score\n\n{table.to_string()}"
     table = importances(model).rename(index=one_line)
     lines = [
-        f"{type(model).__name__} for {model.notion!r}: {size_of(model)}, "
-        f"positive class {model.classes_.tolist()[1]!r}.",
+        f"{type(model).__name__} for {model.notion!r}: {size_of(model)}, positive class {model.positive_!r}.",
         "",
         table.head(top).round(4).to_string(),
         "",
@@ -88,7 +88,8 @@ def _unusable(value: Any) -> str | None:
 
 
 def _read_row(model: Any, row: str, data: Path | None, text_format: TextFormat) -> pd.DataFrame:
-    names = [column.name for column in model._ensemble.binner.columns]
+    columns = {column.name: column for column in model._ensemble.binner.columns}
+    names = list(columns)
     if data is None:
         try:
             values = json.loads(row)
@@ -104,7 +105,7 @@ def _read_row(model: Any, row: str, data: Path | None, text_format: TextFormat) 
         for name, value in values.items():
             if (problem := _unusable(value)) is not None:
                 raise ValueError(f"--row: column {name!r} must be a number, text, true, false or null, got {problem}")
-        return pd.DataFrame([{name: values.get(name) for name in names}])
+        return typed_frame(pd.DataFrame([{name: values.get(name) for name in names}]), columns)
     if not (row.isdecimal() and len(row) <= LONGEST_ROW and int(row) > 0):
         raise ValueError(f"--row must be the number of a row, from 1, got {shortened(row)}")
     start = 0

@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 
 from .._io.atomic import check_writable
-from ..datasets._formats import is_table
+from ..datasets._formats import is_table, tables_in
 from ._streams import is_standard
 
 
 def check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None]) -> None:
     """Every output can be written and is a file of its own; ``inputs`` and ``outputs`` are by what the user calls them.
+
+    An input may be a folder: then it is all the tables in it.
 
     Raises
     ------
@@ -32,10 +34,19 @@ def check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None])
         except OSError as error:
             raise ValueError(f"{option}: {error}") from error
         for name, other in earlier.items():
-            if is_same_file(path, other):
+            if other.is_dir():
+                _check_not_in(other, option, path, name)
+            elif is_same_file(path, other):
                 both = f"{str(path)!r}" if str(path) == str(other) else f"{str(path)!r} and {str(other)!r}, one file,"
                 raise ValueError(f"{option} must be another file than {name}, got {both} for both")
         earlier[option] = path
+
+
+def _check_not_in(folder: Path, option: str, path: Path, name: str) -> None:
+    """An output may lie in a folder that is read, but not replace a file of it."""
+    for table in tables_in(folder):
+        if is_same_file(path, table):
+            raise ValueError(f"{option} must be another file than {name}, got {str(path)!r}, which is {str(table)!r}")
 
 
 def is_same_file(one: Path, other: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -11,16 +12,18 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from .._engine.threads import MAX_THREADS
+from .._io.json_values import to_plain
 from .._io.portable import too_large
+from .._model.warning import FitWarning
 from .._stats import rates as _rates
 from .._table.grouping import AS_GIVEN, Grouping
 from .._table.sources import check_finite
+from ..adaboost import AdaBoostClassifier
 from ..audit import Audit
 from ..audit import audit as audit_predictions
-from ..baselines import AdaBoostClassifier
 from ..datasets._formats import AS_FOUND, TextFormat, read_file
 from ..datasets._table import check_columns as check_named
-from ..datasets._table import distinct_values, find_classes, to_bunch
+from ..datasets._table import distinct_values, find_classes, match_label, to_bunch
 from ..estimators import AdaFairClassifier
 from ..metrics import group_counts
 from ..notions import FairnessNotion, get_notion
@@ -99,7 +102,8 @@ def train(
     check_finite(X)  # before anything is trained and saved: also the rows that will be held out
     raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
     n_groups = len(pd.DataFrame(s).drop_duplicates())
-    model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters)
+    labels = Labels.of(file[target], positive, parameters.pop("favourable", None))
+    model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters, **labels.parameters)
     notion = get_notion(model.notion)
     problem = too_large(X.shape[1], n_groups, model.n_estimators, notion, model.threshold)
     if problem is not None:
@@ -118,13 +122,10 @@ def train(
         X, X_new, y, y_new, s, s_new, raw, raw_new = train_test_split(
             X, y, s, raw, test_size=share, random_state=parameters.get("random_state"), stratify=cells
         )
-    classes = class_labels(*find_classes(file[target], positive))
-    in_order = are_in_order(classes)
-    with in_words_of_the_command_line(None if in_order else classes):
-        model.fit(X, classes[y.to_numpy()] if in_order else y, sensitive_features=raw)
-    if not in_order:
-        model.warnings_ = [with_labels(message, classes) for message in model.warnings_]
-    model.classes_ = classes
+    known = labels.outcomes[y.to_numpy()] if labels.can_be_sorted else y
+    with in_words_of_the_command_line(None if labels.can_be_sorted else labels.outcomes):
+        model.fit(X, known, sensitive_features=raw)
+    labels.name(model)
     _save(model, model_path)
     lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size_of(model)}."]
     features = [name for name in sensitive if name in X]
@@ -132,30 +133,37 @@ def train(
         lines.append(f"{_listed(features)} is also a feature of the model; --exclude-sensitive leaves it out.")
     too_far: list[str] = []
     if share or page.path:
-        baseline = AdaBoostClassifier(model.n_estimators).fit(X, y)
-        baseline.classes_ = model.classes_
+        baseline = AdaBoostClassifier(model.n_estimators, positive=labels.parameters["positive"]).fit(X, known)
+        labels.name(baseline)
+        plain = _plain(model, X, known)
+        if plain is not None:
+            labels.name(plain)
     if share:
-        labels = model.classes_[y_new.to_numpy()]
+        true = labels.outcomes[y_new.to_numpy()]
         predicted = model.predict(X_new, **({"sensitive_features": raw_new} if needs_groups(model) else {}))
-        found = audit_predictions(labels, predicted, sensitive_features=s_new, positive_label=model.classes_[1])
+        stated = {"positive_label": model.positive_, "favourable": model.favourable_}
+        found = audit_predictions(true, predicted, sensitive_features=s_new, **stated)
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
         too_far = exceeding(found.measures, page.fail_above, [measure_of(notion)])
         name = type(model).__name__.removesuffix("Classifier")
-        lines += [*_beside(labels, predicted, baseline.predict(X_new), s_new, notion, model.classes_[1], name), ""]
+        lines += [*_beside(true, predicted, baseline.predict(X_new), s_new, notion, model.positive_, name), ""]
+        if plain is not None:
+            options = {"sensitive_features": s_new, **stated}
+            _warn_of_no_gain(plain.predict(X_new), found, true, predicted, options, notion)
     lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
     if page.path is not None:
         from ..report import write_report
 
         if not share:
             lines.append("The report is on the rows that the model was trained on: it flatters the model.")
-        labels = pd.Series(model.classes_[y_new.to_numpy()], index=y_new.index, name=target)
         write_report(
             page.path,
             model,
             X_new,
-            labels,
+            pd.Series(labels.outcomes[y_new.to_numpy()], index=y_new.index, name=target),
             sensitive_features=raw_new,
             baseline=baseline,
+            plain=plain,
             title=page.title or f"Fairness report: {source.name}",
             about=page.about,
             model_file=None if is_standard(model_path) else model_path,
@@ -208,15 +216,61 @@ def _beside(
     return lines
 
 
-def class_labels(negative: Any, positive: Any) -> Any:
-    """The two classes with the type they have in the file: what predict writes is what was there."""
-    plain = type(negative) is type(positive) and isinstance(negative, (bool, int, float))
-    return np.array([negative, positive], dtype=None if plain else object)
+def _plain(model: AdaFairClassifier, X: Any, y: Any) -> Any:
+    """The plain model at the same objective; none for one that is after no notion."""
+    from ..report._compare import fit_plain
+
+    return fit_plain(model, X, y) if model._fitted.notion.gaps else None
 
 
-def are_in_order(classes: Any) -> bool:
-    """The larger label is the positive class of a model: where it is not here, one trains on 0 and 1."""
-    return isinstance(classes[0], type(classes[1])) and bool(classes[0] < classes[1])
+def _warn_of_no_gain(
+    others: Any, found: Audit, true: Any, predicted: Any, options: dict[str, Any], notion: FairnessNotion
+) -> None:
+    """Warn of a model that is no fairer than the plain one."""
+    from ..report import _compare, _words
+
+    options = {**options, "sample_weight": None, "confidence": found.settings["confidence"]}
+    compared = to_plain(_compare.comparison(_compare.PLAIN, others, found, true, predicted, options))
+    told = _words.nothing_gained(compared, notion.name) if notion.name in NOTIONS else []
+    if told:
+        warnings.warn(" ".join(told), FitWarning, stacklevel=3)
+
+
+class Labels(NamedTuple):
+    """The labels of a file, with the type that they have there: what predict writes is what was there."""
+
+    outcomes: Any  # the negative and the positive one
+    favourable: Any
+
+    @classmethod
+    def of(cls, column: pd.Series[Any], positive: Any, favourable: Any) -> Labels:
+        found = find_classes(column, positive)
+        good = None if favourable is None else match_label("favourable", favourable, column.name, list(found))
+        plain = type(found[0]) is type(found[1]) and isinstance(found[0], (bool, int, float))
+        return cls(np.array(found, dtype=None if plain else object), good)
+
+    @property
+    def can_be_sorted(self) -> bool:
+        """Text and a number cannot: one trains on 0 and 1 then."""
+        negative, positive = self.outcomes.tolist()
+        return type(negative) is type(positive)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the classifier is told."""
+        if not self.can_be_sorted:
+            return {"positive": 1}
+        return {"positive": self.outcomes.tolist()[1], "favourable": self.favourable}
+
+    def name(self, model: AdaFairClassifier) -> None:
+        """Let a model that has been fitted speak of the labels of the file."""
+        if not self.can_be_sorted:
+            model.warnings_ = [with_labels(message, self.outcomes) for message in model.warnings_]
+            model.positive = model.positive_ = self.outcomes.tolist()[1]
+            model.favourable = model.favourable_ = self.favourable
+            model.classes_ = self.outcomes
+        else:
+            model.classes_ = self.outcomes[::-1] if model._positive_is_first else self.outcomes
 
 
 def needs_groups(model: Any) -> bool:
@@ -239,7 +293,7 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_
             raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
         n_rows, n_positive = _predict(model, files["data"], out, sensitive, text_format)
     where = "standard output" if is_standard(out) else out
-    told = f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.classes_.tolist()[1]!r}: {where}"
+    told = f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.positive_!r}: {where}"
     if sensitive and not needs_groups(model):
         told += "\n--sensitive made no difference: this model predicts without being told the group."
     return told
@@ -258,10 +312,10 @@ def _predict(
             taken = [name for name in ADDED if name in piece]
             if taken:
                 raise ValueError(f"{data} already has a column {taken[0]!r}; rename it")
-            score = model.decision_function(X, **extra)
+            score = model._score_of(X, **extra)
             positive = score > 0
             write(
-                piece.assign(prediction=model.classes_[positive.astype(int)], probability=1 / (1 + np.exp(-2 * score)))
+                piece.assign(prediction=model._outcomes[positive.astype(int)], probability=1 / (1 + np.exp(-2 * score)))
             )
             n_rows += len(piece)
             n_positive += int(positive.sum())
@@ -276,6 +330,7 @@ def audit(
     prediction: str,
     sensitive: list[str],
     positive: str | None = None,
+    favourable: str | None = None,
     scores: str | None = None,
     weights: str | None = None,
     confidence: float = 0.95,
@@ -287,6 +342,8 @@ def audit(
         table = read_file(files["data"], text_format)
     named = {"scores": [scores] if scores else [], "weights": [weights] if weights else []}
     check_named(table, target=[target], prediction=[prediction], sensitive=sensitive, **named)
+    if len(table) == 0:
+        raise ValueError(f"{data} has no rows, so there is nothing to audit")
     for role, names in {"target": [target], "prediction": [prediction], "sensitive": sensitive}.items():
         for name in names:
             distinct_values(role, table[name])  # says so if they cannot be told apart
@@ -297,6 +354,7 @@ def audit(
         scores=_numbers(table[scores], "--scores") if scores else None,
         sample_weight=_numbers(table[weights], "--weights") if weights else None,
         positive_label=positive,
+        favourable=favourable,
         confidence=confidence,
     )
 

@@ -26,6 +26,7 @@ def report(
     page: Page,
     against: Path | None = None,
     person: int | None = None,
+    favourable: str | None = None,
     text_format: TextFormat = AS_FOUND,
 ) -> tuple[str, list[str]]:
     """Write a report on a saved model; return what to tell the user, and which limits are not kept."""
@@ -48,6 +49,7 @@ def report(
             y,
             sensitive_features=groups,
             baseline=None if against is None else _other(load(against), model, against),
+            favourable=favourable,
             title=page.title or f"Fairness report: {'standard input' if is_standard(data) else data.name}",
             about=page.about,
             model_file=files["model"],
@@ -73,7 +75,7 @@ def _read(
     X = pd.concat([part for part, _, _ in pieces], ignore_index=True)
     labels: pd.Series[Any] = pd.concat([part for _, part, _ in pieces], ignore_index=True)
     groups = pd.concat([part for _, _, part in pieces], ignore_index=True)
-    classes = model.classes_.tolist()
+    classes = model._outcomes.tolist()
     y = as_type_of(classes, labels, text_format.decimal or ".")
     wrong = ~y.isin(classes)
     if wrong.any():
@@ -90,7 +92,7 @@ def _read(
 def _other(other: AdaFairClassifier, model: AdaFairClassifier, path: Path) -> AdaFairClassifier:
     """The model to compare with, if it can be."""
     for what, ours, theirs in (
-        ("labels", model.classes_.tolist(), other.classes_.tolist()),
+        ("labels", *(sorted(m.classes_.tolist(), key=str) for m in (model, other))),
         ("columns", *([column.name for column in m._ensemble.binner.columns] for m in (model, other))),
     ):
         if ours != theirs:

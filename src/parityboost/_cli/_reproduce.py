@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..experiments import Run
+    from ..paper.experiments import Run
 
 
 def show_datasets(names: list[str] | None, download: bool) -> None:
@@ -18,7 +18,7 @@ def show_datasets(names: list[str] | None, download: bool) -> None:
     from rich.table import Table
 
     from ..datasets import overview
-    from ..experiments._execute import TABLE_1
+    from ..datasets._loaders import TABLE_1
 
     console = Console()
     table = Table("name", "dataset", "on this machine", box=None, pad_edge=False)
@@ -58,11 +58,11 @@ def run_reproduction(
     import typer
     from rich.console import Console
 
-    from ..experiments import FIGURES, SETTINGS, Store, perform
-    from ..experiments._execute import TABLE_1, load
-    from ..experiments._pages import TITLE, count_claims
-    from ..experiments._scope import Scope, widened
-    from ..experiments._write import write_all
+    from ..datasets._loaders import TABLE_1
+    from ..paper.experiments import FIGURES, SETTINGS, Store, perform
+    from ..paper.experiments._execute import load
+    from ..paper.experiments._pages import TITLE, count_claims, write_all
+    from ..paper.experiments._store import Scope, widened
 
     check_folder(out, TITLE)
     all_numbers = [figure.number for figure in FIGURES]
@@ -116,8 +116,8 @@ def check_folder(out: Path, title: str) -> None:
 
 def _command_of(scope: Any, out: Path) -> str:
     """The command that makes all of a folder."""
-    from ..experiments import FIGURES, SETTINGS
-    from ..experiments._execute import TABLE_1
+    from ..datasets._loaders import TABLE_1
+    from ..paper.experiments import FIGURES, SETTINGS
 
     return _command(
         list(scope.figures) if len(scope.figures) < len(FIGURES) else None,
@@ -176,8 +176,8 @@ def show_claims(claims: Any, settings: list[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from ..experiments._claims import NOT_MEASURED
-    from ..experiments._pages import readable_claims
+    from ..paper.experiments._claims import NOT_MEASURED
+    from ..paper.experiments._pages import readable_claims
 
     console = Console()
     if not console.is_terminal:

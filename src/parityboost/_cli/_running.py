@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from .._table.values import printable
 from ._dask import with_address
 from ._options import spread
-from ._text import printable
 
 
 def list_options() -> Any:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,8 @@ import pandas as pd
 from .._io.atomic import naming as naming_output
 from .._io.atomic import replacing
 from .._table.binning import CategoricalColumn, NumericColumn
-from .._table.sources import listed
+from .._table.frames import to_pandas
+from .._table.sources import listed, short
 from ..datasets._formats import (
     AS_FOUND,
     EXCEL,
@@ -25,21 +30,28 @@ from ..datasets._formats import (
     OTHER_NUMBER,
     PARQUET,
     SEPARATORS,
+    SPACES,
     TextFormat,
     check_fields,
     files_of,
+    header_of,
+    hint_at_spaces,
     kind_of,
     naming,
-    read_file,
+    read_excel,
     read_json_lines,
 )
 from ..datasets._table import check_columns as check_named
 from ._streams import is_standard, standard_output
 
 CHUNK_ROWS = 100_000
+ROWS_TO_WRITE = 5_000  # at a time
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 EXCEL_ROWS = 1_048_576
+EXCEL_CHARACTERS = 32_767  # of a cell
+LARGEST_WHOLE = 2**53  # beyond it, Excel rounds numbers; as text they stay what they are
+UNPRINTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # what XML does not have
 
 
 def read_pieces(
@@ -56,10 +68,10 @@ def read_pieces(
         if kind_of(file) in SEPARATORS:
             yield from _text_pieces(file, columns, groups, model, text_format)
             continue
-        for piece in _typed_pieces(file, text_format):
+        for piece, read in _typed_pieces(file, columns, text_format):
             check_columns(file, piece.columns, set(columns))
             check_named(piece, sensitive=groups)
-            yield piece, _typed_frame(piece[list(columns)], columns), _typed_groups(piece[groups], model)
+            yield piece, typed_frame(read[list(columns)], columns), _typed_groups(read[groups], model)
 
 
 def _text_pieces(
@@ -67,39 +79,45 @@ def _text_pieces(
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
     with naming(path, text_format):
         options = text_format.options(path)
-        header = pd.read_csv(path, **options, nrows=0)
-        check_columns(path, header.columns, set(columns))
-        check_named(header, sensitive=groups)
+        names = header_of(path, **options)
+        check_columns(path, names, set(columns))
+        check_named(pd.DataFrame(columns=names), sensitive=groups)
         numbers = [name for name, column in columns.items() if isinstance(column, NumericColumn)]
+        others = list({*columns, *groups} - ({*numbers} - {*groups}))
+        # Text as objects: of text as pandas has it, each column would be a block of its own, and slow to handle.
         options |= {"chunksize": CHUNK_ROWS}
-        as_text = pd.read_csv(path, **options, dtype=str, keep_default_na=False)
-        as_read = pd.read_csv(path, **options, usecols=list({*columns, *groups}), dtype=str)
-        typed = pd.read_csv(path, **options, usecols=numbers, dtype=dict.fromkeys(numbers, np.float64))
+        as_text = pd.read_csv(path, **options, dtype=object, keep_default_na=False)
+        as_read = pd.read_csv(path, **options, usecols=others, dtype=object)
+        typed = pd.read_csv(path, **options, usecols=numbers, dtype=np.float64)
         with as_text, as_read, typed:
             for text in as_text:
                 check_fields(path, text)
-                words = next(as_read)
-                frame = words[list(columns)].copy()
+                words = next(as_read) if others else text[[]]
                 try:
-                    values = next(typed) if numbers else None
+                    values = next(typed) if numbers else text[[]]
                 except ValueError as error:
-                    raise ValueError(_not_a_number(words, numbers, options["decimal"])) from error
-                for name in numbers:
-                    frame[name] = values[name]  # type: ignore[index]
+                    raise ValueError(_not_a_number(path, options, numbers)) from error
+                frame = pd.concat([values, words.drop(columns=values.columns, errors="ignore")], axis=1)
                 decimal = options["decimal"]
-                yield text, _typed_frame(frame, columns, decimal), _typed_groups(words[groups], model, decimal)
+                yield text, typed_frame(frame, columns, decimal), _typed_groups(words[groups], model, decimal)
 
 
-def _typed_pieces(path: Path, text_format: TextFormat) -> Iterator[pd.DataFrame]:
-    """Pieces of a file that says which values are numbers."""
+def _typed_pieces(
+    path: Path, columns: dict[str, Any], text_format: TextFormat
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Pieces of a file that says which values are numbers: as they are, and as they are read."""
     kind = kind_of(path)
-    if kind in PARQUET:
-        yield from _parquet_pieces(path)
-    elif kind in JSON_LINES:
-        with naming(path, text_format):
-            yield from read_json_lines(path, text_format, CHUNK_ROWS)
-    else:
-        yield read_file(path)
+    if kind in EXCEL:
+        cells, read = read_excel(path)
+        for name in read.columns:  # codes such as 00456 are text where the file says so; NA is missing everywhere
+            if not isinstance(columns.get(name), NumericColumn):
+                read[name] = cells[name].where(read[name].notna())
+        yield cells, read
+        return
+    with naming(path, text_format):
+        pieces = _parquet_pieces(path) if kind in PARQUET else read_json_lines(path, text_format, CHUNK_ROWS)
+        for piece in pieces:
+            yield piece, piece
 
 
 def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
@@ -108,16 +126,33 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         names = ", ".join(map(repr, missing[:5])) + more
-        raise ValueError(f"{path} lacks {names}, which the model needs; its columns are {listed(list(found))}")
+        hint = hint_at_spaces(missing, found)
+        raise ValueError(f"{path} lacks {names}, which the model needs; its columns are {listed(list(found))}{hint}")
 
 
-def _typed_frame(frame: pd.DataFrame, columns: dict[str, Any], decimal: str = ".") -> pd.DataFrame:
-    """Categories with the type they had in training: what was read as text may stand for truth values or numbers."""
-    frame = frame.copy()
+def typed_frame(frame: pd.DataFrame, columns: dict[str, Any], decimal: str = ".") -> pd.DataFrame:
+    """Categories with the type they had in training: text may stand for truth values or numbers, or the reverse."""
+    typed = {}
     for name, column in columns.items():
         if isinstance(column, CategoricalColumn):
-            frame[name] = as_type_of(column.categories, frame[name], decimal)
-    return frame
+            typed[name] = as_type_of(column.categories, frame[name], decimal, column.mixed)
+            _check_spaces(column, typed[name])
+    rest = frame[[name for name in columns if name not in typed]]
+    return pd.concat([rest, pd.DataFrame(typed, index=frame.index, copy=False)], axis=1)[list(columns)]
+
+
+def _check_spaces(column: CategoricalColumn, values: pd.Series[Any]) -> None:
+    """Whether all values are new only because of the spaces around them; some that are new are fine."""
+    found = dict.fromkeys(value for value in values.tolist() if isinstance(value, str))
+    if not set(column.categories).isdisjoint(found):
+        return
+    known = {text.strip(): text for text in column.categories if isinstance(text, str)}
+    for text in found:
+        if text.strip() in known:
+            raise ValueError(
+                f"column {column.name!r} has {short(text)}, and the model knows {short(known[text.strip()])}: "
+                + (SPACES if text.startswith(" ") else "write it with the spaces that it had in training")
+            )
 
 
 def _typed_groups(groups: pd.DataFrame, model: Any, decimal: str = ".") -> pd.DataFrame:
@@ -134,15 +169,68 @@ def _typed_groups(groups: pd.DataFrame, model: Any, decimal: str = ".") -> pd.Da
     return groups
 
 
-def as_type_of(known: Sequence[Any], column: pd.Series[Any], decimal: str) -> pd.Series[Any]:
-    """Values as booleans or numbers if the known ones are; what cannot be read so stays as it is."""
-    if not known or isinstance(known[0], str) or pd.api.types.is_bool_dtype(column.dtype):
+def as_type_of(known: Sequence[Any], column: pd.Series[Any], decimal: str, mixed: bool = False) -> pd.Series[Any]:
+    """Values as booleans, numbers or text, whatever the known ones are; what cannot be read so stays as it is.
+
+    ``mixed`` if there were text and numbers, though those that are known may all be of one kind.
+    """
+    kinds = {
+        bool if isinstance(value, (bool, np.bool_)) else str if isinstance(value, str) else float for value in known
+    }
+    if len(kinds) == 1 and str not in kinds and not mixed:
+        if pd.api.types.is_bool_dtype(column.dtype):
+            return column
+        if kinds == {bool}:
+            return column.astype(object).map(lambda value: TRUTH.get(str(value).lower(), value)).astype(object)
+        numbers = _numbers(column, decimal)
+        unread = numbers.isna() & column.notna()
+        return numbers.astype(object).mask(unread, column) if unread.any() else numbers
+    if not kinds or (kinds == {str} and pd.api.types.infer_dtype(column, skipna=True) == "string"):
         return column
-    if isinstance(known[0], (bool, np.bool_)):
-        return column.astype(object).map(lambda value: TRUTH.get(str(value).lower(), value)).astype(object)
-    numbers = _numbers(column, decimal)
-    unread = numbers.isna() & column.notna()
-    return numbers.astype(object).mask(unread, column) if unread.any() else numbers
+    spelt = KnownValues(known, str(column.name), decimal)
+    values = column.tolist()
+    found = list(map(spelt.find, values))
+    if all(one is other for one, other in zip(found, values, strict=True)):
+        return column
+    return pd.Series(found, index=column.index, name=column.name, dtype=object)
+
+
+class KnownValues:
+    """Values of which some are text, such as the codes 1, 2, A and 07: one file has 1 as a number, another as text."""
+
+    def __init__(self, known: Sequence[Any], name: str, decimal: str) -> None:
+        self.name, self.decimal = name, decimal
+        self.known = {(type(value) is bool, value) for value in known}
+        self.texts = {value for value in known if isinstance(value, str)}
+        self.by_writing = {text: value for value in known if not isinstance(value, str) for text in _writings(value)}
+        texts = sorted(self.texts)
+        numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
+        self.by_number = dict(zip(numbers.tolist(), texts, strict=True))
+
+    def find(self, value: Any) -> Any:
+        """The known value that a value stands for, or the value itself if it is none of them."""
+        if not isinstance(value, (str, bool, int, float)) or value != value:  # missing, or what is refused later
+            return value
+        if (isinstance(value, bool), value) in self.known:
+            return value
+        if isinstance(value, str):
+            return self.by_writing.get(value.replace(self.decimal, "."), value)
+        text = next((text for text in _writings(value) if text in self.texts), None)
+        if text is None and not isinstance(value, bool) and value in self.by_number:
+            raise ValueError(
+                f"column {self.name!r} has the number {value!r}, and the model knows the text "
+                f"{self.by_number[value]!r}: make it text, as it was in training"
+            )
+        return value if text is None else text
+
+
+def _writings(value: Any) -> list[str]:
+    """How files write a number or truth value, the usual way first."""
+    if isinstance(value, bool):
+        return [str(value), str(value).lower(), str(value).upper()]
+    if isinstance(value, float) and value.is_integer():
+        return [str(value), str(int(value))]
+    return [str(value), f"{value}.0"] if isinstance(value, int) else [str(value)]
 
 
 def _numbers(column: pd.Series[Any], decimal: str) -> pd.Series[Any]:
@@ -152,12 +240,18 @@ def _numbers(column: pd.Series[Any], decimal: str) -> pd.Series[Any]:
     return pd.to_numeric(column.astype(object).str.replace(decimal, ".", regex=False), errors="coerce")
 
 
-def _not_a_number(words: pd.DataFrame, numbers: list[str], decimal: str) -> str:
-    for name in numbers:
-        bad = words[name][words[name].notna() & _numbers(words[name], decimal).isna()]
-        if len(bad):
-            hint = ": use --decimal ," if decimal == "." and OTHER_NUMBER.fullmatch(str(bad.iloc[0])) else ""
-            return f"column {name!r} held numbers in training, got {bad.iloc[0]!r} in row {bad.index[0] + 1}{hint}"
+def _not_a_number(path: Path, options: dict[str, Any], numbers: list[str]) -> str:
+    """Which value of a text file is none of the numbers that the model was trained on."""
+    decimal = options["decimal"]
+    with pd.read_csv(path, **options, usecols=numbers, dtype=object) as pieces:
+        for words in pieces:
+            for name in numbers:
+                bad = words[name][words[name].notna() & _numbers(words[name], decimal).isna()]
+                if len(bad):
+                    hint = ": use --decimal ," if decimal == "." and OTHER_NUMBER.fullmatch(str(bad.iloc[0])) else ""
+                    hint = f": {SPACES}" if str(bad.iloc[0]).startswith(" ") else hint
+                    row = bad.index[0] + 1
+                    return f"column {name!r} held numbers in training, got {bad.iloc[0]!r} in row {row}{hint}"
     return "a column that held numbers in training has other values"
 
 
@@ -168,9 +262,9 @@ def _parquet_pieces(path: Path) -> Iterator[pd.DataFrame]:
     try:
         with parquet.ParquetFile(path) as file:
             if file.metadata.num_rows == 0:  # there is no batch, but there are columns
-                yield file.schema_arrow.empty_table().to_pandas()
+                yield to_pandas(file.schema_arrow.empty_table())
             for batch in file.iter_batches(batch_size=CHUNK_ROWS):
-                yield batch.to_pandas()
+                yield to_pandas(batch)
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
@@ -194,7 +288,7 @@ def table_writer(
     """
     if is_standard(path):
         source = None if like is None or like.is_dir() or kind_of(like) not in SEPARATORS else like
-        separator = text_format.sep or ("," if source is None else text_format.separator(source))
+        separator = text_format.delimiter or ("," if source is None else text_format.separator(source))
         file = io.TextIOWrapper(standard_output(), encoding=text_format.encoding or "utf8", newline="")
         yield from _write_text(file, path, separator, text_format)
         file.detach()
@@ -211,9 +305,9 @@ def table_writer(
             with naming_output(path):
                 file = PACKED.get(packing, open)(temporary, "wt", encoding=text_format.encoding or "utf8", newline="")
             if kind in JSON_LINES:
-                yield from _write_json_lines(file, path)
+                yield from _write_json_lines(file, path, text_format)
             else:
-                separator = text_format.sep or SEPARATORS[kind] or "\t"
+                separator = text_format.delimiter or SEPARATORS[kind] or "\t"
                 yield from _write_text(file, path, separator, text_format)
 
 
@@ -226,7 +320,8 @@ def _write_text(
         nonlocal header
         options: dict[str, Any] = {"sep": separator, "decimal": text_format.decimal or ".", "lineterminator": "\n"}
         with naming_output(path), naming_characters(path, text_format):
-            piece.to_csv(file, index=False, header=header, **options)
+            # pandas writes so few rows of many columns at a time that each column's costs recur without end.
+            piece.to_csv(file, index=False, header=header, chunksize=ROWS_TO_WRITE, **options)
         header = False
 
     try:
@@ -236,16 +331,50 @@ def _write_text(
             file.flush() if is_standard(path) else file.close()
 
 
-def _write_json_lines(file: Any, path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
+def _write_json_lines(file: Any, path: Path, text_format: TextFormat) -> Iterator[Callable[[pd.DataFrame], None]]:
     def write(piece: pd.DataFrame) -> None:
-        with naming_output(path):
-            piece.to_json(file, orient="records", lines=True, force_ascii=False, double_precision=15)
+        lines = _json_lines(piece, path)
+        with naming_output(path), naming_characters(path, text_format):
+            file.writelines(lines)
 
     try:
         yield write
     finally:
         with naming_output(path):
             file.close()
+
+
+def _json_lines(piece: pd.DataFrame, path: Path) -> list[str]:
+    """An object per row; numbers to the last bit, which pandas would round to 15 digits, and times as in ISO 8601."""
+    names = [str(name) for name in piece.columns]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path}: the columns of JSON lines must have different names, got {listed(names)}")
+    columns = [piece.iloc[:, j].astype(object) for j in range(len(names))]
+    values = [column.where(column.notna(), None).tolist() for column in columns]
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_json).encode
+    try:
+        return [encode(dict(zip(names, row, strict=True))) + "\n" for row in zip(*values, strict=True)]
+    except (TypeError, ValueError):
+        for name, column in zip(names, values, strict=True):
+            for value in column:
+                try:
+                    encode(value)
+                except (TypeError, ValueError):
+                    raise ValueError(
+                        f"{path}: JSON cannot hold {value!r} of column {name!r}: write .csv or .parquet"
+                    ) from None
+        raise
+
+
+def _as_json(value: Any) -> Any:
+    """What JSON has no value for, as a list or text: arrays, times and decimal numbers."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Decimal):
+        return str(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise TypeError
 
 
 def _write_excel(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
@@ -255,8 +384,37 @@ def _write_excel(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame
     table = pd.concat(pieces, ignore_index=True)
     if len(table) >= EXCEL_ROWS:
         raise ValueError(f"{path}: a sheet holds {EXCEL_ROWS - 1:,} rows besides its header, got {len(table):,}")
+    _check_cells(path, table)
+    # In memory first: an archive that the disk has no room for would still try to write its end when it is freed.
+    workbook = io.BytesIO()
+    with naming_output(path), pd.ExcelWriter(workbook, engine="openpyxl") as book:
+        table.to_excel(book, index=False)
+        for cell in chain.from_iterable(next(iter(book.sheets.values())).iter_rows()):
+            if cell.value == "":
+                cell.value = None  # missing, as in a text file
+            elif isinstance(cell.value, int) and abs(cell.value) > LARGEST_WHOLE:
+                cell.value = str(cell.value)
+            elif isinstance(cell.value, str) and cell.data_type != "s":  # taken for a formula or an error
+                cell.data_type, cell.quotePrefix = "s", True
     with naming_output(path), temporary.open("wb") as file:
-        table.to_excel(file, index=False, engine="openpyxl")
+        file.write(workbook.getbuffer())
+
+
+def _check_cells(path: Path, table: pd.DataFrame) -> None:
+    """What a cell cannot hold is named by its column; it would be cut off, or end in an error without a name."""
+    for name, column in table.items():
+        texts = [name, *(column if column.dtype.kind == "O" else ())]
+        for text in (value for value in texts if isinstance(value, str)):
+            if len(text) > EXCEL_CHARACTERS:
+                raise ValueError(
+                    f"{path}: column {short(name)} has a text of {len(text):,} characters, and a cell holds "
+                    f"{EXCEL_CHARACTERS:,}: write .csv"
+                )
+            if UNPRINTED.search(text):
+                raise ValueError(
+                    f"{path}: column {short(name)} has {short(text)}, and a cell holds no control characters: "
+                    "write .csv"
+                )
 
 
 @contextmanager
@@ -275,13 +433,27 @@ def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFra
 
     writer = None
 
+    def as_arrow(piece: pd.DataFrame) -> Any:
+        """With the types of the first piece; of several columns that do not have them the first is named."""
+        try:
+            table = pyarrow.Table.from_pandas(piece, preserve_index=False)
+            return table if writer is None else table.cast(pyarrow.schema(map(writer.schema.field, table.column_names)))
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+            if piece.shape[1] > 1:
+                for j in range(piece.shape[1]):
+                    as_arrow(piece.iloc[:, [j]])
+            raise ValueError(
+                f"{path}: column {short(piece.columns[0])} has values of several types, and one of Parquet has one: "
+                f"write .csv or .jsonl ({error.args[0]})"
+            ) from error
+
     def write(piece: pd.DataFrame) -> None:
         nonlocal writer
-        table = pyarrow.Table.from_pandas(piece, preserve_index=False)
+        table = as_arrow(piece)
         with naming_output(path):
             if writer is None:
                 writer = parquet.ParquetWriter(temporary, table.schema)
-            writer.write_table(table.cast(writer.schema))
+            writer.write_table(table)
 
     try:
         yield write

@@ -1,13 +1,8 @@
-"""Text from files on a terminal: a name may hold characters that would move its cursor or colour what follows."""
+"""Text from files on a terminal."""
 
 from __future__ import annotations
 
-
-def printable(text: str, keep: str = "\n\t") -> str:
-    """The text with everything that does not print, but for what is to be kept, written as Python would."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+from .._table.values import printable
 
 
 def one_line(value: object) -> str:

@@ -1,5 +1,6 @@
-"""What makes it fast: threads, and the compiled loops in ``kernels``, which are the only ones to import numba.
+"""The passes over the rows that a round needs (``cpu`` has the protocol), and what is decided from their sums.
 
-Here belongs work on plain arrays that knows nothing of estimators, notions or the user's tables. What a round of
-boosting means, and who calls which loop, belongs to ``_fit``.
+Here belongs work on plain arrays that knows nothing of estimators, notions or the user's tables. ``kernels`` are the
+only modules that import numba, ``cuda`` the only ones that import CuPy. In which order passes are made belongs to
+``_fit``.
 """

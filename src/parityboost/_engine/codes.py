@@ -9,3 +9,5 @@ N_CODES = MAX_BINS + 1
 MISSING = 0
 
 BLOCK_ROWS = 1 << 13  # at most, in a block of rows: what a kernel needs of them stays in the cache
+# What training places of each row besides its codes, at most: margin, weight, sample weight, two lists with gains.
+BYTES_PER_ROW = 8 + 8 + 8 + 2 * 12

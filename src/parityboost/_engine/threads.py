@@ -17,7 +17,7 @@ class Team:
     """A fixed number of threads; the kernels they call release the GIL.
 
     Ranges are handed out so that who does what never changes a result: a range's outcome depends on the range alone.
-    Passes over the rows of a sample are left to the ``backend``: these threads, or the graphics card.
+    Passes over the rows of a sample are made where they are placed: by these threads, or on the graphics card.
     """
 
     def __init__(self, n_threads: int, device: str = "cpu") -> None:
@@ -26,15 +26,21 @@ class Team:
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
 
     @cached_property
-    def backend(self) -> Any:
-        """Who passes over the rows, a :class:`Cpu` or what has the same methods."""
+    def card(self) -> Any:
+        """The graphics card."""
+        from .cuda.rows import RoundsCard
+
+        return RoundsCard()
+
+    def place_rows(self, codes: Any, mass: Any, unit: float, blocks: Any, cell_mass: Any, bundle_of: Any) -> Any:
+        """The rows of a sample where passes over them are made: a :class:`CpuRows`, or what has the same passes."""
         if self.device == "cpu":
-            from .cpu import Cpu  # numba is needed only now
+            from .cpu import CpuRows  # numba is needed only now
 
-            return Cpu(self.run)
-        from .cuda.backend import Cuda
+            return CpuRows(codes, mass, unit, blocks, cell_mass, bundle_of, self.run)
+        from .cuda.rows import CudaRows
 
-        return Cuda()
+        return CudaRows(codes, mass, unit, blocks, cell_mass, bundle_of, self.card)
 
     def n_sharing(self, n_items: int, work_per_item: float) -> int:
         """How many threads so much work is worth waking."""
@@ -60,5 +66,5 @@ class Team:
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
-        if "backend" in vars(self):
-            self.backend.close()
+        if "card" in vars(self):
+            self.card.close()

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats
-from .._caller import warn_caller
 from .._choice.candidates import candidates
 from .._choice.frontier import SelectionData
 from .._choice.rule import Choice, Rounds
 from .._choice.settings import Settings
 from .._choice.thresholds import SAME_OBJECTIVE
-from .._model.warning import FitWarning
 from .._stats.rates import balanced_error_rate
+from .._table.inputs import first_few
 from .loop import Boosted
 
 # A class that is predicted so much less often than it occurs is hardly predicted at all.
@@ -31,7 +30,6 @@ FEW_EXAMPLES = 10  # a rate of fewer is off by more than 0.15 every third time
 NEARLY_PERFECT = 0.01  # balanced error of one column
 SIZEABLE = 0.1  # a difference in a rate that is worth a word: ten points
 MAX_ROWS_TO_TRY = 1 << 16  # remedies are tried on a part of more rows than this
-SHOWN = 5
 
 
 def choose_again(selection: SelectionData, settings: Settings, unit: float, all_rows: bool = False) -> Choice:
@@ -70,7 +68,7 @@ class Fitted:
             perfect,
             self._nothing_defined(),
             None if perfect else self._one_class() or self._few_learners() or self._nothing_mitigated(),
-            self._above_limit(),
+            self._above_limit() or self._costly_limit(),
             self._many_groups(),
             self._small_groups(),
         ]
@@ -114,7 +112,7 @@ class Fitted:
         whom = "everyone" if share.max() == 1 else f"{100 * share.max():.1f} % of the rows"
         return (
             f"the model predicts {label!r} for {whom} on the data that θ was chosen on, so it is of little use. "
-            + self._remedy(_is_useless, self._better())
+            + self._remedy(self._is_useless, self._better())
         )
 
     def _few_learners(self) -> str | None:
@@ -123,7 +121,7 @@ class Fitted:
         learners = "weak learner is" if self.choice.theta == 1 else f"{self.choice.theta} weak learners are"
         return (
             f"only the first {learners} used of {len(self.boosted.rounds)}, which is hardly a model. "
-            + self._remedy(_is_useless, self._better())
+            + self._remedy(self._is_useless, self._better())
         )
 
     def _nothing_mitigated(self) -> str | None:
@@ -143,7 +141,7 @@ class Fitted:
 
         def still(choice: Choice) -> bool:
             judged = float(choice.measures.judged[choice.theta - 1])
-            return _is_useless(choice) or not judged < float(choice.plain.judged) - SAME_OBJECTIVE
+            return self._is_useless(choice) or not judged < float(choice.plain.judged) - SAME_OBJECTIVE
 
         def unreached(choice: Choice) -> bool:
             return still(choice) or float(choice.measures.violation[choice.theta - 1]) > limit
@@ -153,27 +151,61 @@ class Fitted:
         return no_better + (simple or self._remedy(unreached, limited))
 
     def _above_limit(self) -> str | None:
-        limit, violation = self.settings.max_violation, float(self.choice.measures.violation[self.choice.theta - 1])
-        if limit is None or violation <= limit + SAME_OBJECTIVE:
+        if not self._is_above(self.choice):
             return None
         keep = f" that keep={self.settings.keep:g} allows" if self.settings.keep else ""
 
         def above(choice: Choice) -> bool:
-            return _is_useless(choice) or float(choice.measures.violation[choice.theta - 1]) > limit + SAME_OBJECTIVE
+            return self._is_useless(choice) or self._is_above(choice)
 
         tries: list[dict[str, Any]] = [{"threshold": "auto"}]
         tries += [{"keep": keep, "threshold": "auto"} for keep in (0.25, 0.1) if keep < self.settings.keep]
         return (
-            f"no choice of θ and threshold{keep} has a violation of at most {limit:g} on the data that it is made on: "
-            f"the closest, {violation:.3f}, is used. " + self._remedy(above, tries)
+            f"no choice of θ and threshold{keep} has a violation of at most {self.settings.max_violation:g} on the "
+            f"data that it is made on: the closest, {self.choice.own.violation:.3f}, is used. "
+        ) + (
+            self._remedy(above, tries, tell=False)
+            or "No other θ or threshold reaches it, so it takes another model: other starting weights (class_weight), "
+            "other columns, or a threshold for each group (threshold='per_group')"
         )
+
+    def _costly_limit(self) -> str | None:
+        """Where a limit is kept by a much worse model."""
+        if self.settings.max_violation is None:
+            return None
+        free, own = self._free_choice().own, self.choice.own
+        if not own.ber > free.ber + SIZEABLE:
+            return None
+
+        def still(choice: Choice) -> bool:
+            is_costly = bool(choice.own.ber > choice.plain.ber + SIZEABLE)  # without the limit it is no lower than that
+            return self._is_useless(choice) or is_costly or self._is_above(choice)
+
+        return (
+            f"max_violation={self.settings.max_violation:g} costs much: on the data that the choice is made on, the "
+            f"balanced accuracy is {1 - own.ber:.3f}, and without the limit {1 - free.ber:.3f} with a violation of "
+            f"{free.violation:.3f}. "
+        ) + (
+            self._remedy(still, [{"threshold": "auto"}], tell=False)
+            or "No other θ or threshold keeps the limit at a lower price"
+        )
+
+    def _is_above(self, choice: Choice) -> bool:
+        return bool(choice.own.violation > self.settings.highest_violation)
+
+    def _free_choice(self) -> Choice:
+        """The choice without a limit."""
+        return choose_again(self.selection, replace(self.settings, max_violation=None), self.unit)
+
+    def _is_useless(self, choice: Choice) -> bool:
+        return hardly_predicts_a_class(choice.chosen) or choice.theta <= FEW_LEARNERS
 
     def _many_groups(self) -> str | None:
         if len(self.groups) <= MANY_GROUPS or not self.settings.notion.gaps:
             return None
         return (
-            f"{len(self.groups)} groups: the largest difference between so many is mostly chance. Cut the column into "
-            "bands, or merge groups"
+            f"{len(self.groups)} groups: the largest difference between so many is mostly chance. Cut columns of "
+            "numbers with bands (--bands), or merge groups"
         )
 
     def _small_groups(self) -> str | None:
@@ -186,12 +218,10 @@ class Fitted:
                 small.setdefault(self.groups[k], f"{self.groups[k]!r} ({n[k]:.3g} {what})")
         if not small:
             return None
-        shown = ", ".join(list(small.values())[:SHOWN]) + (
-            f" and {len(small) - SHOWN} others" if len(small) > SHOWN else ""
-        )
         return (
-            f"groups with fewer than {FEW_EXAMPLES} examples among the rows that θ is chosen on: {shown}. Their rates "
-            f"are mostly chance: {'merge groups, or ' if len(self.groups) > 2 else ''}give more rows"
+            f"groups with fewer than {FEW_EXAMPLES} examples among the rows that θ is chosen on: "
+            f"{first_few(list(small.values()))}. Their rates are mostly chance: "
+            f"{'merge groups, or ' if len(self.groups) > 2 else ''}give more rows"
         )
 
     def _better(self) -> list[dict[str, Any]]:
@@ -206,19 +236,20 @@ class Fitted:
             choice = choose_again(self.selection, other, self.unit)
             if problem(choice):
                 continue
-            accuracy = 1.0 - float(choice.measures.ber[choice.theta - 1])
-            violation = float(choice.measures.violation[choice.theta - 1])
             named = ", ".join(f"{key}={value!r}" for key, value in changes.items())
-            return (
-                f"Tried on the same rows, {named} gives a balanced accuracy of {accuracy:.3f} with a violation of "
-                f"{violation:.3f} (now {1.0 - float(self.choice.measures.ber[self.choice.theta - 1]):.3f} and "
-                f"{float(self.choice.measures.violation[self.choice.theta - 1]):.3f})"
-            )
+            return self._compared(f"Tried on the same rows, {named}", choice.own.ber, choice.own.violation)
         if not tell:
             return ""
         return (
             "No other θ or threshold of this run was found to do better: the columns of X say too little about the "
             "target, or the groups are too many or too small to be made equal"
+        )
+
+    def _compared(self, what: str, ber: Any, violation: Any) -> str:
+        own = self.choice.own
+        return (
+            f"{what} gives a balanced accuracy of {1.0 - ber:.3f} with a violation of {violation:.3f} (now "
+            f"{1.0 - own.ber:.3f} and {own.violation:.3f})"
         )
 
 
@@ -236,26 +267,36 @@ def hardly_predicts_a_class(counts: Floats) -> bool:
     return bool((predicted < HARDLY_PREDICTED * occurs).any())
 
 
-def _is_useless(choice: Choice) -> bool:
-    return hardly_predicts_a_class(choice.chosen) or choice.theta <= FEW_LEARNERS
-
-
+@dataclass(frozen=True)
 class FittedAverage(Fitted):
     """The same for an average of several runs, which has one stage and no θ."""
+
+    free: Choice | None = None  # without the limit, if there is one
+    asked: Choice | None = None  # with the starting weights that were asked for, if others were used
+    class_weight: Any = None  # what was asked for
+
+    def messages(self) -> list[str]:
+        """One for each thing that is wrong, and first that the starting weights are others."""
+        return [message for message in (self._other_weights(), *super().messages()) if message is not None]
+
+    def _other_weights(self) -> str | None:
+        if self.asked is None:
+            return None
+        best, own = self.asked.own, self.choice.own
+        return (
+            f"class_weight={self.class_weight!r} does not suit max_violation={self.settings.max_violation:g}: on the "
+            f"rows that are chosen on, the best with it has a balanced accuracy of {1 - best.ber:.3f} and a violation "
+            f"of {best.violation:.3f}. class_weight=None was used, which has {1 - own.ber:.3f} and {own.violation:.3f}"
+        )
+
+    def _free_choice(self) -> Choice:
+        return super()._free_choice() if self.free is None else self.free
+
+    def _is_useless(self, choice: Choice) -> bool:
+        return hardly_predicts_a_class(choice.chosen)
 
     def _one_column_decides(self) -> str | None:
         return None
 
     def _few_learners(self) -> str | None:
         return None
-
-
-def warn_of(
-    choice: Choice, settings: Settings, selection: SelectionData, unit: float, groups: list[str], labels: list[str]
-) -> list[str]:
-    """Warn of an average that may be of no use; the words."""
-    boosted = Boosted([], choice, "n_estimators")
-    messages = FittedAverage(boosted, settings, selection, unit, groups, labels, None).messages()
-    for message in messages:
-        warn_caller(message, FitWarning)
-    return messages

@@ -22,7 +22,8 @@ from .._choice.settings import Settings
 from .._engine.codes import MISSING, N_CODES
 from .._engine.cpu import count_pairs
 from .._engine.threads import Team
-from .._model.averaged import average, differences, margins_of
+from .._model.averaged import average, covariance, differences, margins_of
+from .._model.dial import Dial, ordered_weights
 from .._model.grid import all_on_grid
 from .._model.pairs import Effects, alone
 from .._model.tree_ensemble import CountPairs, place_pairs
@@ -49,9 +50,9 @@ class Fold(NamedTuple):
 
 
 def draw_folds(part: Part, n_bags: int, fraction: float, rng: np.random.RandomState) -> list[Fold]:
-    """Splits that hold out a share of each class and group."""
+    """Splits that hold out a share of each class and group; none of a class of a group that has a single row."""
     drawn = (stratified_split(part.cell, fraction, rng) for _ in range(n_bags))
-    return _checked([Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn])
+    return [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
 
 
 def read_folds(splits: Any, part: Part, n_groups: int, X: Any) -> list[Fold]:
@@ -83,12 +84,20 @@ def _checked(folds: list[Fold]) -> list[Fold]:
     for b, fold in enumerate(folds):
         for part, what in zip(fold, ("train on", "hold out"), strict=True):
             if len(part) == 0:
-                raise ValueError(
-                    f"bag {b} has no row to {what} (rows without weight are none, and of a class of a group that has a "
-                    "single row none is held out): give more rows, or splits of your own as n_bags, or use "
-                    "AdaFairClassifier, which can choose on the rows that it trains on"
-                )
+                raise ValueError(f"bag {b} has no row to {what} (rows without weight are none): give it some in n_bags")
     return folds
+
+
+def check_classes(folds: Sequence[Fold], is_positive: NDArray[np.bool_], labels: Sequence[str]) -> None:
+    """Whether given bags have both classes: of one there is nothing to tell apart."""
+    for b, fold in enumerate(folds):
+        for part, what in zip(fold, ("train on", "hold out"), strict=True):
+            for label, is_there in zip(labels, (~is_positive[part], is_positive[part]), strict=True):
+                if not is_there.any():
+                    raise ValueError(
+                        f"n_bags[{b}] has no row of class {label!r} to {what}: each bag needs rows of both classes to "
+                        "train on and to hold out (rows without weight are none)"
+                    )
 
 
 def _positions(rows: Any, n_rows: int, where: str) -> Rows:
@@ -270,6 +279,33 @@ def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     margins = all_on_grid(sums[rows] / times[rows] + offset)
     importances = np.mean([bag.importances for bag in bags], axis=0)
     return Combined(effects, differences([bag.alone for bag in bags], factors), importances, offset, rows, margins)
+
+
+class Trained(NamedTuple):
+    """All bags, and their means."""
+
+    bags: list[Bag]  # of the fair model
+    ends: list[Combined]  # the fair model alone, or the plain one and the fair one
+    dial: Dial | None  # between these two, without points
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The blends that there are."""
+        return (1.0,) if self.dial is None else self.dial.weights
+
+
+def dial_between(plain: Sequence[Bag], fair: Sequence[Bag], ends: Sequence[Combined], orders: Any, table: Any) -> Dial:
+    """From the plain bags to the fair ones, which have the same folds; ``ends`` are their means, of the same cells."""
+    binner = table.bundles.binner
+    effects = ends[0].effects, ends[1].effects
+    return Dial(
+        *effects,
+        (ends[0].spread, ends[1].spread),
+        covariance(*([bag.factor * bag.alone for bag in bags] for bags in (plain, fair))),
+        (ends[0].importances, ends[1].importances),
+        orders,
+        ordered_weights(*effects, orders, binner),
+    )
 
 
 def same_cells(ends: Sequence[Combined], part: Part, table: Any) -> list[Combined]:

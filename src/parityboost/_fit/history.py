@@ -8,7 +8,8 @@ from .._choice.settings import Settings
 from .._model.prediction import History
 from .._model.trees import Tree
 from .._stats.rates import balanced_error_rate, error_rate
-from .loop import Boosted, Round
+from .loop import Boosted
+from .rounds import Round
 
 
 def history(

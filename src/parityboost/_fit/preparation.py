@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from .._arrays import on_card, to_host
 from .._caller import warn_caller
+from .._engine.codes import BYTES_PER_ROW
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.bundles import Bundles
 from .._table.cuts import EXACT_ROWS
 from .._table.inputs import stratified_split
 from .._table.sources import Source, find_categorical, place_sources, read_sources
-from .samples import BYTES_PER_ROW, CodedSample, Masses, Sample, code_sample
+from .samples import CodedSample, Masses, Sample, code_sample
 
 
 class Part(NamedTuple):
@@ -61,9 +62,11 @@ def hold_out(X: Any, rows: Part, fraction: float | None, rng: np.random.RandomSt
 
 
 def warn_of_none_held_out(n_rows: int) -> None:
-    warn_caller(
-        f"no row can be held out of {n_rows}, one or less of each class and group: θ is chosen on the training data"
-    )
+    warn_caller(f"{none_held_out(n_rows)}: θ is chosen on the training data")
+
+
+def none_held_out(n_rows: int) -> str:
+    return f"no row can be held out of {n_rows}, one or less of each class and group"
 
 
 class CodedTables(NamedTuple):
@@ -91,10 +94,10 @@ def code_tables(
     selection_sources = sources if split.X_selection is split.X else read_sources(split.X_selection)
     if train.team.device != "cpu" and len(train) > EXACT_ROWS:  # for fewer rows it does not pay
         n_rows = len(train) + (0 if selection is train else len(selection))
-        train.team.backend.require(n_rows * (2 * len(sources) + BYTES_PER_ROW))
+        train.team.card.require(n_rows * (2 * len(sources) + BYTES_PER_ROW))
         same = selection_sources is sources
-        sources = place_sources(sources, train.team.backend.place)
-        selection_sources = sources if same else place_sources(selection_sources, train.team.backend.place)
+        sources = place_sources(sources, train.team.card.place)
+        selection_sources = sources if same else place_sources(selection_sources, train.team.card.place)
     masses = split.train.masses.values_or_none
     binner = Binner.fit(sources, split.train.positions, masses, max_bins, categorical, train.team)
     return _code(binner, sources, train, selection_sources, selection)
@@ -108,7 +111,7 @@ def _code(
         binner.check(selection_sources)
         columns.append(binner.encode(selection_sources, selection.rows, selection.team))
     if any(on_card(codes) for codes in columns[0]):
-        columns = [[train.team.backend.place(codes) for codes in part] for part in columns]
+        columns = [[train.team.card.place(codes) for codes in part] for part in columns]
     bundles = Bundles.of(binner, columns, train.team)
     coded = coded_selection = code_sample(bundles, columns[0], train)
     if selection is not train:

@@ -1,4 +1,4 @@
-"""Rows as a round of boosting sees them: sorted by class and group, with their margin under the ensemble so far."""
+"""Rows as boosting sees them: sorted by class and group, equal ones merged."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Integers, on_card, to_host
 from .._engine.codes import BLOCK_ROWS, MISSING
-from .._engine.kernels import binning, rounds
+from .._engine.kernels import binning
 from .._engine.threads import Team
 from .._table.bundles import Bundles
 
 # Sample weights are so many units on average, but all together at most MAX_MASS. That leaves bits for what boosting
-# multiplies them by (see ``weights``), and counts are exact as floats too.
+# multiplies them by (see ``boosting``), and counts are exact as floats too.
 MASS_PER_ROW = 1 << 24
 MAX_MASS = 1 << 40
 # Merging equal rows pays if at most this share of them is distinct. A part of the rows tells whether to look.
 DISTINCT_SHARE = 0.5
 MIN_ROWS_TO_MERGE = 1 << 11
 MAX_ROWS_TO_TRY = 1 << 16
-# What training places of each row besides its codes, at most: margin, weight, sample weight, two lists with gains.
-BYTES_PER_ROW = 8 + 8 + 8 + 2 * 12
 
 
 @dataclass(frozen=True)
@@ -93,16 +91,6 @@ def find_exponent(n_rows: int, total: float, measure: Callable[[int], MassSums])
     return exponent
 
 
-class Leaves(NamedTuple):
-    """The leaf that a learner puts each row into: ``leaf_of_code[column[row]]``.
-
-    The column may be one of the training data, or hold the leaves themselves; it is where the sample's rows are placed.
-    """
-
-    column: Any
-    leaf_of_code: NDArray[np.uint8]
-
-
 class Sample:
     """Rows of a class and group each, sorted by their cell ``class * n_groups + group``.
 
@@ -123,7 +111,7 @@ class Sample:
     def __init__(self, cell: NDArray[Any], n_groups: int, masses: Masses, rows: NDArray[Any], team: Team) -> None:
         order = np.argsort(cell, kind="stable")
         self.n_given = len(rows)  # before equal ones are merged
-        self.rows = team.backend.place(rows)[order] if on_card(cell) else rows[order]
+        self.rows = team.card.place(rows)[order] if on_card(cell) else rows[order]
         self.n_groups = n_groups
         self.masses = masses.at(to_host(order)) if len(masses.values) else masses
         self.sizes = to_host(np.bincount(cell, minlength=2 * n_groups))
@@ -138,11 +126,6 @@ class Sample:
             dtype=np.int64,
         ).reshape(-1, 3)
         self.team = team
-        # Where passes over the rows find them.
-        self.placed_blocks, self.placed_mass = team.backend.place(self.blocks), team.backend.place(self.masses.values)
-        # Σ α·h so far. Made here, by one thread, and not when it is first read, by several; the system gives the memory
-        # of zeros only once they are written to.
-        self.margin = team.backend.zeros(len(rows))
         if len(self.masses.values):
             cells = zip((stops - self.sizes).tolist(), stops.tolist(), strict=True)
             self.cell_mass = np.array([self.masses.values[first:stop].sum() for first, stop in cells], dtype=np.int64)
@@ -173,39 +156,15 @@ class Sample:
         """The weight of each row; empty for one each."""
         return self.masses.values.astype(np.float64) * self.masses.unit
 
-    def move_margins(self, leaves: Leaves, steps: Floats, threshold: float, learner_too: bool = False) -> None:
-        """Add α·h, one step per leaf, and take the counts that the methods below read, on demand those of h alone."""
-        self._positives = self.team.backend.move_margins(
-            leaves,
-            steps,
-            threshold,
-            learner_too,
-            self.margin,
-            self.placed_mass,
-            self.placed_blocks,
-            2 * self.n_groups,
-        )
+    def place(self, codes: Codes, bundle_of: Any) -> Any:
+        """The rows with their joint codes, as a :class:`CpuRows` or what has the same passes."""
+        given = self.masses.values, self.masses.unit, self.blocks, self.cell_mass, bundle_of
+        return self.team.place_rows(codes, *given)
 
-    def ensemble_counts(self) -> Floats:
-        """``counts[group, y_true, y_pred]`` of the partial ensemble H_{1:j}."""
-        return self._counts(rounds.ABOVE_ZERO)
-
-    def threshold_counts(self) -> Floats:
-        """The same with the threshold that was given to :meth:`move_margins`."""
-        return self._counts(rounds.ABOVE_THRESHOLD)
-
-    def learner_counts(self) -> Floats:
-        """The same of the last weak learner h_j alone."""
-        return self._counts(rounds.BY_LEARNER)
-
-    def _counts(self, kind: int) -> Floats:
-        counts = np.empty((self.n_groups, 2, 2))
-        rounds.fill_counts(*self._positive_counts(), kind, self.cell_mass, self.masses.unit, counts)
-        return counts
-
-    def _positive_counts(self) -> tuple[Any, Any]:
-        """What the backend counted, once it has."""
-        found: tuple[Any, Any] = self._positives
+    def counts(self, positive: Integers) -> Floats:
+        """``counts[group, y_true, y_pred]`` from the mass of positive predictions per cell."""
+        mass = np.stack([self.cell_mass - positive, positive], axis=-1)
+        found: Floats = mass.reshape(2, self.n_groups, 2).transpose(1, 0, 2) * self.masses.unit
         return found
 
 
@@ -218,14 +177,9 @@ class CodedSample(NamedTuple):
     has_missing: NDArray[np.bool_]
     has_other: NDArray[np.bool_]
 
-    @property
-    def n_bytes(self) -> int:
-        """What training places, about."""
-        return (0 if on_card(self.codes) else int(self.codes.nbytes)) + len(self.sample) * BYTES_PER_ROW
-
-    def placed(self) -> CodedSample:
-        """With the codes where passes over the rows find them."""
-        return self._replace(codes=self.sample.team.backend.place(self.codes))
+    def place(self, bundle_of: Any) -> Any:
+        """The rows where the passes of boosting are made; ``bundle_of`` is the bundle of each feature."""
+        return self.sample.place(self.codes, bundle_of)
 
 
 def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> CodedSample:

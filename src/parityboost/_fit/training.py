@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._arrays import Floats
 from .._caller import warn_caller
-from .._choice.frontier import SelectionData
+from .._choice.frontier import Chosen, SelectionData
 from .._choice.settings import Settings
 from .._model.groups import GroupSource, sensitive_positions
 from .._model.warning import FitWarning
@@ -47,6 +48,7 @@ class TrainingMixin(ReadingMixin):
     verbose: int
     _group_source: GroupSource | None
     _selection: SelectionData | None
+    _chosen: Chosen | None
     _group_thresholds: Floats | None
 
     def _split(self, X: Any, rows: Part, validation: Any, rng: np.random.RandomState) -> Split:
@@ -69,10 +71,9 @@ class TrainingMixin(ReadingMixin):
 
     def _check_totals(self, train: Floats, selection: Floats | None, notion: FairnessNotion) -> None:
         """Whether the rates of the notion are defined; of other rows to choose θ on as well."""
-        labels = [shown(label) for label in self.classes_]
-        check_groups(train, self.groups_, labels, notion, "training data")
-        if selection is not None:
-            check_groups(selection, self.groups_, labels, notion, "validation data")
+        labels = [shown(label) for label in self._outcomes]
+        parts = [("training data", train), *([] if selection is None else [("validation data", selection)])]
+        check_groups(parts, self.groups_, labels, notion, self._sensitive_names)
 
     def _check_settings(self, settings: Settings, has_validation: bool) -> None:
         if settings.update == "real" and settings.learner_weight == "cost":
@@ -98,11 +99,11 @@ class TrainingMixin(ReadingMixin):
 
     def _learner(self, rows: Part, split: Split, train: Sample, selection: Sample, rng: np.random.RandomState) -> Any:
         """The weak learner: the native one on columns turned into codes, or any classifier on tables as they are."""
-        from .learners.estimator import EstimatorLearner
+        from .estimator import EstimatorLearner
         from .loop import starting_factors
         from .preparation import code_tables
 
-        start = starting_factors(train.totals, read_class_weight(self.class_weight, self.classes_))
+        start = starting_factors(train.totals, read_class_weight(self.class_weight, self._outcomes))
         if self.estimator is not None:
             self._refuse_tree_options()
             if not has_fit_parameter(self.estimator, "sample_weight"):
@@ -114,7 +115,7 @@ class TrainingMixin(ReadingMixin):
                     f"these columns as they are: encode them before, or leave it out, got {chosen!r}"
                 )
             return EstimatorLearner(
-                self.estimator, self.classes_, split.X, train, split.X_selection, selection, start, rng
+                self.estimator, self._outcomes, split.X, train, split.X_selection, selection, start, rng
             )
         coded = code_tables(split, train, selection, self.max_bins, self.categorical_features)
         if self._group_source is not None:
@@ -143,18 +144,14 @@ class TrainingMixin(ReadingMixin):
 
     def _native_learner(self, bundles: Bundles, train: CodedSample, selection: CodedSample, start: Floats) -> Any:
         """Stumps or trees of depth two."""
-        from .learners.stump import StumpLearner
-        from .learners.tree import TreeLearner
+        from .trees import Growing, TreeLearner
 
-        binner = bundles.binner
-        names = [column.name for column in binner.columns]
-        given = bundles, train, selection, start, self.criterion
-        rate = float(self.learning_rate) if self.update == "real" else None
-        orders = read_orders(self.monotonic_cst, names, binner)
+        names = [column.name for column in bundles.binner.columns]
+        orders = read_orders(self.monotonic_cst, names, bundles.binner)
         partners = read_partners(self.interaction_cst, names)
-        if self.max_depth == 1:
-            return StumpLearner(*given, orders, rate)
-        return TreeLearner(*given, orders, partners, rate)
+        rate = float(self.learning_rate) if self.update == "real" else None
+        growing = Growing(self.max_depth, self.criterion, orders, partners, rate)
+        return TreeLearner(bundles, train, selection, start, growing)
 
     def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
         from . import loop
@@ -184,12 +181,13 @@ class TrainingMixin(ReadingMixin):
             self._group_thresholds = thresholds
         if settings.choose_theta:
             self._selection = self._selection_data(learner)
+            self._chosen = self.theta_, self.threshold_
         self.n_estimators_ = len(boosted.rounds)
         self._history = history(
             boosted,
             settings,
             group_names(self.groups_),
-            [shown(label) for label in self.classes_],
+            [shown(label) for label in self._outcomes],
             columns,
             learner.selection is not learner.train,
         )
@@ -207,7 +205,18 @@ class TrainingMixin(ReadingMixin):
 
         self.warnings_: list[str] = []
         if self._selection is not None:
-            names, labels = group_names(self.groups_), [shown(label) for label in self.classes_]
+            names, labels = group_names(self.groups_), [shown(label) for label in self._outcomes]
             self.warnings_ = Fitted(boosted, settings, self._selection, unit, names, labels, columns).messages()
         for message in self.warnings_:
             warn_caller(message, FitWarning)
+        self.warnings_ += self._said_positive()
+
+    def _said_positive(self) -> list[str]:
+        """Which of two texts is positive, if only the alphabet says so: kept, and shown by ``verbose``.
+
+        No warning of Python's. Taking the last label is what scikit-learn's classifiers do, so most fits would warn.
+        """
+        told = self._say_positive()
+        if self.verbose:
+            print(*told, sep="\n", end="\n" if told else "", file=sys.stderr, flush=True)
+        return told

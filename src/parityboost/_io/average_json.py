@@ -10,7 +10,7 @@ from .._arrays import Floats
 from .._engine.codes import N_CODES
 from .._model.averaged import AveragedEnsemble
 from .._model.calibration import MAX_BINS, Calibrator
-from .._model.dial import WEIGHTS, Dial, Point
+from .._model.dial import FAIR, WEIGHTS, Dial, Point, ordered_weights
 from .._model.grid import all_on_grid
 from .._model.pairs import Effects, Pair
 from .._table.binning import Binner
@@ -35,11 +35,22 @@ def describe_average(model: Any) -> dict[str, Any]:
             ],
             "fairness": model.fairness_,
             "ends": [_describe_effects(end, sizes) for end in ends],
-            "spread": _describe_tables(ensemble.spread, sizes),
+            "spread": _describe_tables(ensemble.spread, sizes),  # of the blend that the model is now
             "importances": ensemble.shares.tolist(),
             "calibrator": _describe_calibrator(model._calibrator),
             "points": None if dial is None else [_describe_point(point) for point in dial.points],
+            **({} if dial is None else {"dial": _describe_dial(dial, sizes)}),
         }
+    }
+
+
+def _describe_dial(dial: Dial, sizes: list[int]) -> dict[str, Any]:
+    """What the spread and the importances of every blend are made of, and which features have an order."""
+    return {
+        "spreads": [_describe_tables(spread, sizes) for spread in dial.spreads],
+        "covariance": _describe_tables(dial.covariance, sizes),
+        "importances": [shares.tolist() for shares in dial.shares],
+        "orders": None if dial.orders is None else dial.orders.tolist(),
     }
 
 
@@ -79,7 +90,9 @@ def _describe_point(point: Point) -> dict[str, Any]:
 
 def read_average(model: Any, node: Node, binner: Binner, per_group: bool) -> None:
     """The reverse of :func:`describe_average`."""
-    fields = node.fields(["bags", "fairness", "ends", "spread", "importances", "calibrator", "points"])
+    fields = node.fields(
+        ["bags", "fairness", "ends", "spread", "importances", "calibrator", "points"], optional=["dial"]
+    )
     n_features = len(binner.columns)
     thetas, sizes = [], []
     for bag in fields["bags"].items(MAX_BAGS, 1):
@@ -94,28 +107,49 @@ def read_average(model: Any, node: Node, binner: Binner, per_group: bool) -> Non
     model._calibrator = _read_calibrator(fields["calibrator"])
     model.fairness_ = fields["fairness"].number(WEIGHTS[0], WEIGHTS[-1])
     model._dial = None
-    tables = ends[0]
+    model._ensemble = AveragedEnsemble(binner, ends[0], spread, shares)
     if has_dial:
-        if model.fairness_ not in WEIGHTS:
-            fields["fairness"].fail(f"one of {WEIGHTS}")
+        nodes = fields["points"].items(len(WEIGHTS), FAIR + 1)
+        weights = WEIGHTS[: len(nodes)]
+        if model.fairness_ not in weights:
+            fields["fairness"].fail(f"one of {weights}")
         if [pair.features for pair in ends[0].pairs] != [pair.features for pair in ends[1].pairs] or any(
             a.scores.shape != b.scores.shape for a, b in zip(ends[0].pairs, ends[1].pairs, strict=True)
         ):
             fields["ends"].fail("the same pairs, with the same cells, at both ends")
         n_groups = len(model.groups_) if per_group else None
-        nodes = fields["points"].items(len(WEIGHTS), len(WEIGHTS))
-        model._dial = Dial(ends[0], ends[1], tuple(_read_point(point, n_groups) for point in nodes))
-        tables = model._dial.effects(model.fairness_)
-    model._ensemble = AveragedEnsemble(binner, tables, spread, shares)
+        # Files that were written before there was such a field have those of the fair end alone.
+        about = _read_dial(fields["dial"], binner) if "dial" in fields else _same_at_both_ends(spread, shares)
+        points = tuple(_read_point(point, n_groups) for point in nodes)
+        model._dial = Dial(plain=ends[0], fair=ends[1], **about, weights=weights, points=points)
+        if weights != ordered_weights(ends[0], ends[1], model._dial.orders, binner):
+            fields["points"].fail("a point for each blend that keeps the orders, and for no other")
+        model._ensemble = model._dial.ensemble(binner, model.fairness_)
 
 
-def _read_tables(node: Node, binner: Binner) -> Floats:
+def _read_dial(node: Node, binner: Binner) -> dict[str, Any]:
+    fields, n_features = node.fields(["spreads", "covariance", "importances", "orders"]), len(binner.columns)
+    plain, fair = (_read_tables(item, binner) for item in fields["spreads"].items(2, 2))
+    shares = tuple(item.numbers(n_features, n_features, 1.0) for item in fields["importances"].items(2, 2))
+    orders = None
+    if fields["orders"].value is not None:
+        found = [item.integer(-1, 1) for item in fields["orders"].items(n_features, n_features)]
+        orders = np.array(found, dtype=np.int8)
+    covariance = _read_tables(fields["covariance"], binner, MAX_SCORE**2)
+    return {"spreads": (plain, fair), "covariance": covariance, "shares": shares, "orders": orders}
+
+
+def _same_at_both_ends(spread: Floats, shares: Floats) -> dict[str, Any]:
+    return {"spreads": (spread, spread), "covariance": spread**2, "shares": (shares, shares), "orders": None}
+
+
+def _read_tables(node: Node, binner: Binner, most: float = MAX_SCORE) -> Floats:
     n_features = len(binner.columns)
     tables = np.zeros((n_features, N_CODES))
     for f, item in enumerate(node.items(n_features, n_features)):
         if item.value is not None:
             n_codes = binner.columns[f].n_codes
-            tables[f, :n_codes] = item.numbers(n_codes, n_codes, MAX_SCORE)
+            tables[f, :n_codes] = item.numbers(n_codes, n_codes, most)
     return tables
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from .._choice.frontier import Chosen
 from .._model.averaged import AveragedEnsemble
 from .._model.ensemble import EstimatorEnsemble
 from .._model.groups import GroupSource
@@ -54,9 +55,12 @@ def describe(model: Any) -> dict[str, Any]:
         **({"warnings": list(model.warnings_)} if model.warnings_ else {}),
         **({"rows": int(model.n_samples_fit_)} if hasattr(model, "n_samples_fit_") else {}),
         "classes": encode_array(model.classes_, "classes_"),
+        **({"positive": encode_value(model.positive_, "positive_")} if model._positive_is_first else {}),
+        **({} if model.favourable_ is None else {"favourable": encode_value(model.favourable_, "favourable_")}),
         "groups": [encode_value(group, "groups_") for group in model.groups_],
         "theta": int(model.theta_),
         "threshold": np.asarray(model.threshold_).tolist(),
+        **_describe_chosen(model._chosen),
         "per_group": _describe_per_group(source, model._group_thresholds),
         "fitted": {key: encode_value(getattr(model, key), key) for key in model._stored_values},
         "named_columns": hasattr(model, "feature_names_in_"),
@@ -65,6 +69,14 @@ def describe(model: Any) -> dict[str, Any]:
         "history_columns": list(history),
         "history": encode_history(history),
     }
+
+
+def _describe_chosen(chosen: Chosen | None) -> dict[str, Any]:
+    """What `fit` chose, wherever the model has been moved to since then."""
+    if chosen is None:
+        return {}
+    stage, threshold = chosen
+    return {"chosen": {"stage": int(stage), "threshold": np.asarray(threshold).tolist()}}
 
 
 def _parameters(model: Any) -> dict[str, Any]:

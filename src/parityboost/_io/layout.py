@@ -11,8 +11,8 @@ FORMAT, VERSION = "parityboost model", 2
 CLASSES = {
     "AdaFairClassifier": "parityboost.estimators",
     "ParityBoostClassifier": "parityboost.recommended",
-    "AdaBoostClassifier": "parityboost.baselines.adaboost",
-    "SMOTEBoostClassifier": "parityboost.baselines.smoteboost",
+    "AdaBoostClassifier": "parityboost.adaboost",
+    "SMOTEBoostClassifier": "parityboost.paper.baselines.smoteboost",
 }
 LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
 
@@ -25,6 +25,7 @@ REQUIRED = (
     *("format", "version", "class", "made_with", "parameters", "classes", "groups", "theta", "threshold", "per_group"),
     *("fitted", "named_columns", "columns", "history_columns", "history"),
 )
+OPTIONAL = ("fitted_with", "warnings", "rows", "chosen", "positive", "favourable")
 # What predicts: the first of these, or the next two, or the last.
 LEARNERS = ("stumps", "trees", "pairs", "average")
 

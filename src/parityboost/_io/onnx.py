@@ -68,13 +68,13 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     if calibrator is not None:
         offset = constant if apart else constant + float(model.threshold_)
         margin = graph.node("Add", graph.node("Sum", *scores), graph.constant(float(offset)))
-        graph.calibrate(margin, calibrator)
+        graph.calibrate(margin, calibrator, model._positive_is_first)
     if apart:
         parts = read_parts(source)
         scores.append(
             add_thresholds(graph, source, parts, _group_inputs(graph, source, parts, columns), model.threshold_)
         )
-    graph.decide(scores, float(constant), label_values(model.classes_))
+    graph.decide(scores, float(constant), label_values(model._outcomes), model._positive_is_first)
     proto = graph.model(model, opset)
     if path is not None:
         write_atomically(path, proto.SerializeToString())

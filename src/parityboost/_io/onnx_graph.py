@@ -169,18 +169,23 @@ class Graph:
     def lookup(self, positions: str, table: NDArray[Any], output: str = "") -> str:
         return self.node("Gather", self.constant(table), positions, output=output)
 
-    def decide(self, scores: list[str], constant: float, labels: NDArray[Any]) -> None:
-        """From the columns' scores to the outputs."""
-        score = self.node("Add", self.node("Sum", *scores), self.constant(constant), output="score")
-        above = self.node("Greater", score, self.constant(0.0))
+    def decide(self, scores: list[str], constant: float, labels: NDArray[Any], positive_is_first: bool) -> None:
+        """From the columns' scores to the outputs; ``labels`` are the negative and the positive one."""
+        parts = self.node("Sum", *scores), self.constant(constant)
+        if positive_is_first:
+            own = self.node("Add", *parts)
+            score = self.node("Neg", own, output="score")
+        else:
+            own = score = self.node("Add", *parts, output="score")
+        above = self.node("Greater", own, self.constant(0.0))
         self.lookup(self.node("Cast", above, to=self.onnx.TensorProto.INT64), labels, output="label")
         doubled = self.node("Unsqueeze", self.node("Add", score, score), self.constant([1]))
-        positive = self.node("Sigmoid", doubled)
-        negative = self.node("Sub", self.constant(1.0), positive)
-        self.node("Concat", negative, positive, axis=1, output="probabilities")
+        second = self.node("Sigmoid", doubled)
+        first = self.node("Sub", self.constant(1.0), second)
+        self.node("Concat", first, second, axis=1, output="probabilities")
         self._label_type = self.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
 
-    def calibrate(self, margin: str, calibrator: Calibrator) -> None:
+    def calibrate(self, margin: str, calibrator: Calibrator, positive_is_first: bool) -> None:
         """The probabilities of :meth:`predict_calibrated`, from the margin without any threshold."""
         column = self.node("Unsqueeze", margin, self.constant([1]))
         piece = self.count(self.node("Less", self.constant(calibrator.edges), column))
@@ -189,7 +194,8 @@ class Graph:
         bounded = self.node("Max", self.node("Min", line, self.constant(1.0)), self.constant(0.0))
         positive = self.node("Unsqueeze", bounded, self.constant([1]))
         negative = self.node("Sub", self.constant(1.0), positive)
-        self.node("Concat", negative, positive, axis=1, output="calibrated")
+        shares = [negative, positive]
+        self.node("Concat", *(shares[::-1] if positive_is_first else shares), axis=1, output="calibrated")
         self._calibrated = True
 
     def model(self, model: Any, opset: int) -> Any:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._engine.codes import MAX_BINS, MAX_CATEGORIES, X_BINNED_DTYPE
 from .._engine.threads import MAX_THREADS
-from .._model.averaged import AveragedEnsemble
 from .._model.ensemble import StumpEnsemble
 from .._model.grid import LARGE_THRESHOLD, THRESHOLD_GRID, on_fine_grid
 from .._model.groups import GroupSource
 from .._model.trees import Stump
 from .._table.binning import Binner, CategoricalColumn, Column, NumericColumn
 from .._table.grouping import Grouping
+from .._table.labels import find_label
 from ..notions import NOTION_NAMES, get_notion
 from .average_json import read_average
 from .json_history import decode_history
@@ -32,6 +33,7 @@ from .layout import (
     MAX_ROWS,
     MAX_THRESHOLD,
     MAX_WARNINGS,
+    OPTIONAL,
     REQUIRED,
     VERSION,
     find_class,
@@ -50,7 +52,7 @@ def rebuild(root: Node) -> Any:
         root.fail(f"an object with the field format={FORMAT!r}")
     if "version" in found and found["version"].integer(1, 2**31) > VERSION:
         found["version"].fail(f"a version up to {VERSION}: the file is from a newer parityboost, update to read it")
-    fields = root.fields(REQUIRED, optional=["sha256", "fitted_with", "warnings", "rows", *LEARNERS])
+    fields = root.fields(REQUIRED, optional=["sha256", *OPTIONAL, *LEARNERS])
     for library in fields["made_with"].mapping().values():
         library.text()
 
@@ -61,6 +63,8 @@ def rebuild(root: Node) -> Any:
     if "rows" in fields:  # files of 0.1 have none
         model.n_samples_fit_ = fields["rows"].integer(1, MAX_ROWS)
     model.classes_ = decode_array(fields["classes"], 2, 2)
+    model.positive_ = _read_label(fields.get("positive"), model.classes_, model.classes_.tolist()[1])
+    model.favourable_ = _read_label(fields.get("favourable"), model.classes_, None)
     model.groups_ = object_array(decode_distinct(fields["groups"], MAX_GROUPS, 1))
     for key, node in fields["fitted"].fields(cls._stored_values).items():
         setattr(model, key, decode_value(node))
@@ -74,15 +78,33 @@ def rebuild(root: Node) -> Any:
         model.feature_names_in_ = object_array([column.name for column in columns])
     model.n_estimators_ = n_learners
     model.theta_ = fields["theta"].integer(1, n_learners)
-    if fields["per_group"].value is None:
-        model._group_source = model._group_thresholds = None
-        model.threshold_ = _read_threshold(fields["threshold"])
-    else:
+    model._group_source = model._group_thresholds = None
+    read_threshold: Any = _read_threshold
+    if fields["per_group"].value is not None:
         model._group_source, model._group_thresholds = _read_per_group(fields["per_group"], model)
-        model.threshold_ = _read_thresholds(fields["threshold"], len(model.groups_))
+        read_threshold = partial(_read_thresholds, n_groups=len(model.groups_))
+    model.threshold_ = read_threshold(fields["threshold"])
     model._selection = model._frontier = None  # the data that θ was chosen on stays where it was
+    model._chosen = (model._stage, model.threshold_) if model._fitted.choose_theta else None
+    if "chosen" in fields:  # files of 0.1 have none
+        chosen = fields["chosen"].fields(["stage", "threshold"])
+        model._chosen = chosen["stage"].integer(1, model._n_stages), read_threshold(chosen["threshold"])
     model._history = decode_history(fields["history_columns"], fields["history"], n_learners)
     return model
+
+
+def _read_label(node: Node | None, classes: Any, otherwise: Any) -> Any:
+    """One of the labels; files of 0.1 name none."""
+    if node is None:
+        return otherwise
+    value = decode_value(node)
+    try:
+        found = find_label("the label", value, classes.tolist())
+    except ValueError:
+        found = None
+    if found is None:
+        node.fail(f"one of the labels {classes.tolist()!r:.200}")
+    return found
 
 
 def _make_model(cls: Any, parameters: Node) -> Any:
@@ -112,6 +134,7 @@ def _read_fitted_with(model: Any, node: Node | None) -> None:
     changed = {} if node is None else {k: _read_parameter(n) for k, n in node.fields([], optional=optional).items()}
     original = _checked(type(model)(**{**model.get_params(deep=False), **changed}), "$" if node is None else node.where)
     model._fitted, model._sensitive_feature = original._settings(), original.sensitive_feature
+    model._sensitive_names = []
     try:
         model._grouping = Grouping(original.bands, original.missing_group)
     except ValueError as error:
@@ -207,10 +230,7 @@ def _read_per_group(node: Node, model: Any) -> tuple[GroupSource, Any]:
             fields["codes"].fail("null, unless one column holds the groups")
         found = [item.integer(1, columns[at[0]].n_bins) for item in fields["codes"].items(n_groups, n_groups)]
         codes = np.array(found, dtype=X_BINNED_DTYPE)
-    n_choices = model.n_estimators_
-    if isinstance(model._ensemble, AveragedEnsemble):
-        n_choices = 1 if model._dial is None else len(model._dial.points)
-    rounds = fields["rounds"].items(n_choices, n_choices)
+    rounds = fields["rounds"].items(model._n_stages, model._n_stages)
     thresholds = np.array([_read_thresholds(item, n_groups) for item in rounds])
     return GroupSource(model.groups_, shares, at, codes, model._grouping), thresholds
 

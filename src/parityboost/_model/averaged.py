@@ -6,7 +6,7 @@ sums of them are as exact as those of a single ensemble.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,9 +44,6 @@ class AveragedEnsemble:
         self._ready: Tables | None = None
         self._pure: Effects | None = None
 
-    learners: tuple[Any, ...] = ()
-    alphas = np.empty(0)
-
     def effects(self, theta: int) -> Effects:
         """The tables; there is nothing to choose among."""
         return self.tables
@@ -63,10 +60,6 @@ class AveragedEnsemble:
             self._ready = Tables(self.tables)
         return predict_margins(self.binner, self._ready, X, n_threads, device)
 
-    def staged_margin(self, X: Any) -> Iterator[Floats]:
-        """What there is after the first and only stage."""
-        yield self.margin(X, 1)
-
     def importances(self, theta: int) -> Floats:
         """Each feature's share."""
         return self.shares
@@ -75,10 +68,6 @@ class AveragedEnsemble:
         """The features that anything depends on."""
         alone = np.flatnonzero(self.tables.tables.any(axis=1) | self.spread.any(axis=1)).tolist()
         return {*alone, *(f for pair in self.tables.pairs for f in pair.features)}
-
-    def with_tables(self, tables: Effects) -> AveragedEnsemble:
-        """The same columns with other tables."""
-        return AveragedEnsemble(self.binner, tables, self.spread, self.shares)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_ready": None, "_pure": None}
@@ -130,6 +119,13 @@ def margins_of(effects: Effects, bundled: Bundled, rows: NDArray[Any]) -> Floats
     tables, margin = Tables(effects).joint(place_of, code_of), np.zeros(len(rows))
     tables.add(codes[np.array(tables.used, dtype=np.intp)[:, None], rows], margin)
     return margin
+
+
+def covariance(first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
+    """Of two tables per ensemble, entry by entry; of one ensemble 0."""
+    a, b = (np.array(tables) - np.mean(tables, axis=0) for tables in (first, second))
+    found: Floats = (a * b).sum(axis=0) / max(len(a) - 1, 1)
+    return found
 
 
 def differences(alone: Sequence[Floats], factors: Sequence[float]) -> Floats:

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
+from .._table.labels import LabelsMixin
+from .averaged import AveragedEnsemble
 from .calibration import Calibrator
 from .control import ControlMixin
-from .dial import WEIGHTS, Dial, Point, nearest
+from .dial import Dial, Point
 from .prediction import History
 
 
-class BlendingMixin(ControlMixin):
+def _has_dial(model: Any) -> bool:
+    """Whether the plain model was trained as well, or will be."""
+    trained = model._dial is not None if model.__sklearn_is_fitted__() else model.dial
+    if not trained:
+        raise AttributeError(
+            "set_fairness needs the plain model beside the fair one: fit with dial=True, which takes about twice as "
+            "long. set_threshold moves this model, and frontier() lists the choices"
+        )
+    return True
+
+
+class BlendingMixin(LabelsMixin, ControlMixin):
     """Control of an averaged model; a mixin of the classifier."""
 
+    _is_average: ClassVar[bool] = True
     n_jobs: int | None
     fairness_: float
     _dial: Dial | None
@@ -34,15 +49,26 @@ class BlendingMixin(ControlMixin):
             points = (point,) if self._dial is None else self._dial.points
             self._group_thresholds = np.stack([np.asarray(each.threshold) for each in points])
 
+    @property
+    def _stage(self) -> int:
+        return 1 if self._dial is None else self._dial.weights.index(self.fairness_) + 1
+
+    @property
+    def _n_stages(self) -> int:
+        return 1 if self._dial is None else len(self._dial.points)
+
+    @available_if(_has_dial)
     def set_fairness(self, fairness: float) -> Self:
         """Move along the trade-off, without refitting: from the plain model (0) to the fair one (1) and beyond.
 
-        The threshold that was chosen for this blend at fit is set as well. For models fitted with ``dial=True``.
+        The threshold that was chosen for this blend at fit is set as well, and importances and bands are those of the
+        blend. For models fitted with ``dial=True``.
 
         Parameters
         ----------
         fairness : float
-            One of 0.0, 0.1, 0.2, … 2.0.
+            One of 0.0, 0.1, 0.2, … 2.0. Above 1 the plain model is subtracted from the fair one, so with
+            ``monotonic_cst`` only what still rises and falls as it should is there.
 
         Returns
         -------
@@ -61,16 +87,16 @@ class BlendingMixin(ControlMixin):
         0.5
         """
         check_is_fitted(self)
-        if self._dial is None:
-            raise AttributeError(
-                "set_fairness needs the plain model beside the fair one: fit with dial=True, which takes about twice "
-                "as long. set_threshold moves this model, and frontier() lists the choices"
-            )
-        at = nearest(fairness)
-        self._ensemble = self._ensemble.with_tables(self._dial.effects(WEIGHTS[at]))
-        self._take(self._dial.points[at])
-        self.fairness_ = WEIGHTS[at]
+        assert self._dial is not None
+        self._move(self._dial.place(fairness, self._ensemble.binner))
         return self
+
+    def _move(self, at: int) -> None:
+        """Be another blend, with all that belongs to it."""
+        assert self._dial is not None
+        self.fairness_ = self._dial.weights[at]
+        self._ensemble = self._dial.ensemble(self._ensemble.binner, self.fairness_)
+        self._take(self._dial.points[at])
 
     def predict_calibrated(self, X: Any) -> Floats:
         """Probabilities per class, calibrated on rows that were held out: of 100 rows with 0.8, about 80 are positive.
@@ -104,7 +130,8 @@ class BlendingMixin(ControlMixin):
         """
         X = self._read_new(X)
         positive = self._calibrator.at(self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs)))
-        return np.column_stack([1.0 - positive, positive])
+        shares = [1.0 - positive, positive]
+        return np.column_stack(shares[::-1] if self._positive_is_first else shares)
 
     def frontier(self, *args: Any, **options: Any) -> pd.DataFrame:
         """As in :class:`~parityboost.AdaFairClassifier`, with ``fairness`` instead of θ: each blend and threshold.
@@ -117,24 +144,31 @@ class BlendingMixin(ControlMixin):
         Returns
         -------
         DataFrame
-            The choices that no other beats in balanced error and violation.
+            The choices that no other beats in error and violation, and the one that ``fit`` made.
         """
         found = super().frontier(*args, **options)
-        weights = np.array([1.0] if self._dial is None else WEIGHTS)
+        weights = np.array([1.0] if self._dial is None else self._dial.weights)
         fairness = weights[found.pop("theta").to_numpy() - 1]
         found.insert(0, "fairness", fairness)
         return found
 
     def _used_features(self) -> set[int]:
         """The features that any blend depends on."""
-        ends = [] if self._dial is None else [self._dial.plain, self._dial.fair]
         used: set[int] = self._ensemble.used_features()
-        return used.union(*(self._ensemble.with_tables(end).used_features() for end in ends))
+        return used.union(*(ensemble.used_features() for ensemble in self._blends((0.0, 1.0))))
 
     def _stages(self, X: Any) -> Iterator[Floats]:
         """The margins of every blend, or of the only model there is."""
-        effects = [self._ensemble.tables] if self._dial is None else map(self._dial.effects, WEIGHTS)
-        return (self._ensemble.with_tables(each).margin(X, 1) for each in effects)
+        weights = () if self._dial is None else self._dial.weights
+        return (ensemble.margin(X, 1) for ensemble in self._blends(weights))
+
+    def _blends(self, weights: tuple[float, ...]) -> Iterator[AveragedEnsemble]:
+        """What predicts at some weights of the dial; the only model there is without one."""
+        if self._dial is None:
+            yield self._ensemble
+            return
+        for w in weights:
+            yield self._dial.ensemble(self._ensemble.binner, w)
 
     @property
     def history_(self) -> pd.DataFrame:
@@ -142,17 +176,3 @@ class BlendingMixin(ControlMixin):
         check_is_fitted(self)
         index = [(b, j) for b, size in enumerate(self._bag_sizes, 1) for j in range(1, size + 1)]
         return pd.DataFrame(self._history, index=pd.MultiIndex.from_tuples(index, names=["bag", "round"]))
-
-    def set_theta(self, theta: float) -> Any:
-        """Not for an average of several trainings, each of which has its own θ."""
-        raise AttributeError(
-            "this model is an average of several trainings, each with a θ of its own: set_fairness and set_threshold "
-            "move it along its trade-off, and frontier() lists the choices"
-        )
-
-    def staged_decision_function(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
-        """Not for an average of several trainings."""
-        raise AttributeError(
-            "an average of several trainings has no stages; set_fairness moves it between the plain and the fair "
-            "model, and history_ has every round"
-        )

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
 from .._caller import warn_caller
-from .._choice.frontier import Points, SelectionData, as_table, frontier
+from .._choice.frontier import Chosen, Points, SelectionData, as_table, frontier
 from .._table.inputs import take_rows
 from .grid import on_fine_grid
 from .groups import GroupSource
+from .prediction import of_one_training
 from .warning import FitWarning
 
 if TYPE_CHECKING:
@@ -37,9 +39,23 @@ class ControlMixin:
     _fitted: Settings  # what the model was fitted with, whatever its parameters are now
     _selection: SelectionData | None
     _frontier: Points | None
+    _chosen: Chosen | None  # what fit chose, or what the file held that the model was loaded from
 
+    @property
+    def _stage(self) -> int:
+        """Which of the stages that the frontier goes through the model stands at, from 1 on."""
+        return self.theta_
+
+    @property
+    def _n_stages(self) -> int:
+        return self.n_estimators_
+
+    @available_if(of_one_training)
     def set_theta(self, theta: float) -> Self:
         """Use the first ``theta`` weak learners, without refitting. The threshold stays as it is.
+
+        A :class:`~parityboost.ParityBoostClassifier` averages several trainings: it has neither this method nor those
+        that go through the rounds (``staged_predict`` and its kin).
 
         Parameters
         ----------
@@ -137,26 +153,28 @@ class ControlMixin:
         sample_weight: Any = None,
         max_violation: float | None = None,
     ) -> pd.DataFrame:
-        """The choices of θ and threshold that no other choice beats in both balanced error and unfairness.
+        """The choices of θ and threshold that no other choice beats in both error and unfairness, and that of ``fit``.
 
-        Every round is combined with every threshold that makes a difference. Without arguments the measures are on the
-        data that θ was chosen on: the validation data, or the training data if there was none.
+        Every round is combined with every threshold that makes a difference. Error is what the objective counts,
+        ``c``·balanced error + (1 - ``c``)·error. Without arguments the measures are on the data that θ was chosen on:
+        the validation data, or the training data if there was none.
 
         Parameters
         ----------
         X, y, sensitive_features, sample_weight : optional
             Other data to measure on, as for ``fit``.
         max_violation : float, optional
-            Only the choices with a violation up to this: the first of them has the lowest balanced error. If there is
-            none, the one with the lowest violation, with a warning.
+            Only the choices with a violation up to this: the first of them has the lowest error. If there is none, the
+            one with the lowest violation, with a warning.
 
         Returns
         -------
         DataFrame
-            One row per choice, from the lowest balanced error to the lowest violation: ``theta``, ``threshold``,
-            balanced error rate ``ber``, error rate ``er``, ``violation`` of the notion, and the ``objective``. No other
-            choice is as good in ``ber`` and ``violation`` and better in one of them. For a row of it,
-            ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one.
+            One row per choice, from the lowest error to the lowest violation: ``theta``, ``threshold``, balanced error
+            rate ``ber``, error rate ``er``, ``violation`` of the notion, and the ``objective``. No other choice is as
+            good in error and ``violation`` and better in one of them. Only the choice that ``fit`` made, or that a
+            loaded file held, is a row even if another one beats it, as may be where ``fit`` was given the threshold.
+            For a row, ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one.
 
         Notes
         -----
@@ -176,7 +194,7 @@ class ControlMixin:
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
         >>> fair = model.frontier(max_violation=0.1).iloc[
         ...     0
-        ... ]  # the lowest balanced error with so little unfairness
+        ... ]  # the lowest error with so little unfairness
         >>> model = model.set_theta(fair.theta).set_threshold(fair.threshold)
         """
         check_is_fitted(self)
@@ -197,7 +215,7 @@ class ControlMixin:
         return _up_to(as_table(self._frontier, self.groups_.tolist()), max_violation)
 
     def _frontier_of(self, selection: SelectionData) -> Points:
-        return frontier(selection, self._fitted.notion, self._fitted.c, self._group_thresholds)
+        return frontier(selection, self._fitted.notion, self._fitted.c, self._group_thresholds, self._chosen)
 
     def _read_selection(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> SelectionData:
         if X is None or y is None:
@@ -222,17 +240,18 @@ class ControlMixin:
 
 
 def _up_to(points: pd.DataFrame, max_violation: float | None) -> pd.DataFrame:
-    """The points of a frontier, sorted by falling violation, that are not above a limit."""
+    """The points of a frontier that are not above a limit."""
     if max_violation is None:
         return points
     reached = points[points["violation"] <= max_violation]
     if len(reached) == 0:
+        closest = int(points["violation"].argmin())
         warn_caller(
             f"no choice of θ and threshold has a violation of at most {max_violation:g}: the closest has "
-            f"{points['violation'].iloc[-1]:.3f}",
+            f"{points['violation'].iloc[closest]:.3f}",
             FitWarning,
         )
-        reached = points.iloc[-1:]
+        reached = points.iloc[[closest]]
     return reached.reset_index(drop=True)
 
 

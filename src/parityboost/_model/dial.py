@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._arrays import Floats
+from .._table.binning import Binner
+from .._table.sources import listed
+from .averaged import AveragedEnsemble
 from .calibration import Calibrator
-from .grid import all_on_grid
+from .grid import ALPHA_GRID, all_on_grid
 from .pairs import Effects
 
 # From plain (0) to fair (1) and beyond. Thresholds are chosen for these, and kept, so that they are there after load.
@@ -33,11 +37,72 @@ class Dial:
 
     plain: Effects
     fair: Effects
-    points: tuple[Point, ...]  # one per weight
+    spreads: tuple[Floats, Floats]  # of either end: how far its trainings differ, [feature, code]
+    covariance: Floats  # over the trainings, of what a feature does at one end and at the other
+    shares: tuple[Floats, Floats]  # of either end: each feature's importance
+    orders: NDArray[np.int8] | None  # per feature 1 or -1 if the score may only rise or fall with it
+    weights: tuple[float, ...]  # those that keep the orders
+    points: tuple[Point, ...] = ()  # one per weight
 
     def effects(self, w: float) -> Effects:
         """The tables of a blend."""
         return blend(self.plain, self.fair, w)
+
+    def ensemble(self, binner: Binner, w: float) -> AveragedEnsemble:
+        """What predicts at one weight, with the spread and the importances of that very blend."""
+        return AveragedEnsemble(binner, self.effects(w), self._spread(w), self._shares(w))
+
+    def _spread(self, w: float) -> Floats:
+        plain, fair = self.spreads
+        if w in (0.0, 1.0):
+            return fair if w else plain
+        variance = ((1 - w) * plain) ** 2 + (w * fair) ** 2 + 2 * w * (1 - w) * self.covariance
+        return np.sqrt(np.maximum(variance, 0.0))
+
+    def _shares(self, w: float) -> Floats:
+        """Each feature's share of the weights of all learners, of which those of the plain model count 1 - w."""
+        plain, fair = self.shares
+        return (abs(1 - w) * plain + abs(w) * fair) / (abs(1 - w) + abs(w))
+
+    def place(self, w: Any, binner: Binner) -> int:
+        """The position of a weight among those that thresholds were chosen for."""
+        at = nearest(w)
+        if at >= len(self.weights):
+            beyond = self.effects(WEIGHTS[len(self.weights)])
+            names = [binner.columns[feature].name for feature in unordered(beyond, self.orders, binner)]
+            raise ValueError(
+                f"fairness must be at most {self.weights[-1]} for monotonic_cst to hold, got {w!r}: above 1 the plain "
+                "model is subtracted from the fair one, and the score would no longer only rise, or only fall, with "
+                f"{listed(names)}"
+            )
+        return at
+
+
+def ordered_weights(plain: Effects, fair: Effects, orders: Any, binner: Binner) -> tuple[float, ...]:
+    """The weights whose blends rise and fall as both ends do: all up to 1, since a mean does, and maybe some beyond."""
+    if orders is None:
+        return WEIGHTS
+    last = FAIR
+    while last + 1 < len(WEIGHTS) and not unordered(blend(plain, fair, WEIGHTS[last + 1]), orders, binner):
+        last += 1
+    return WEIGHTS[: last + 1]
+
+
+def unordered(effects: Effects, orders: Any, binner: Binner) -> list[int]:
+    """The features that the score does not rise or fall with as it should, whatever the other features are."""
+    found = []
+    for feature in np.flatnonzero(orders).tolist():
+        codes = np.arange(1, binner.columns[feature].n_bins + 1)
+        steps = orders[feature] * np.diff(effects.tables[feature, codes])
+        pairs = [pair for pair in effects.pairs if feature in pair.features]
+        for pair in pairs:
+            is_first = pair.features[0] == feature
+            scores = pair.scores[pair.row_of[codes]] if is_first else pair.scores.T[pair.column_of[codes]]
+            # The other features of the pairs differ, so each of them can be at its worst.
+            steps = steps + (orders[feature] * np.diff(scores, axis=0)).min(axis=1)
+        if (steps < -(1 + len(pairs)) * ALPHA_GRID).any():  # more than what rounding the tables can do
+            found.append(feature)
+    return found
 
 
 def blend(plain: Effects, fair: Effects, w: float) -> Effects:

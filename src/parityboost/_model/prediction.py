@@ -10,10 +10,12 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Floats
 from .._table.frames import to_pandas
+from .._table.labels import LabelsMixin
 from .ensemble import EstimatorEnsemble
 from .groups import GroupSource
 from .pairs import Effects
@@ -22,18 +24,29 @@ from .pairs import Effects
 History = dict[str, "NDArray[Any] | list[str]"]
 
 
-class PredictionMixin:
+def of_one_training(model: Any) -> bool:
+    """Whether a model has one run of rounds; otherwise the error says what an average has instead."""
+    if model._is_average:
+        raise AttributeError(
+            f"this {type(model).__name__} is an average of several trainings, each with rounds and a θ of its own: "
+            "frontier() lists its choices, plot.frontier draws them, set_threshold and (fitted with dial=True) "
+            "set_fairness take one, and history_ has the rounds of each training"
+        )
+    return True
+
+
+class PredictionMixin(LabelsMixin):
     """Prediction from an ensemble, θ and a threshold; a mixin of the classifier."""
 
     n_jobs: int | None
     device: str = "cpu"
-    classes_: NDArray[Any]
     theta_: int
     n_estimators_: int
     threshold_: Any
     _ensemble: Any
     _group_source: GroupSource | None
     _history: History
+    _is_average: ClassVar[bool] = False  # of several trainings
 
     # Where metadata is routed, the methods that may need the groups get them unless told otherwise.
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sensitive_features": True}
@@ -43,11 +56,19 @@ class PredictionMixin:
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
-        """The margin Σ α_j h_j(x) over the first θ learners, minus the threshold; positive means the positive class.
+        """The margin Σ α_j h_j(x) over the first θ learners, minus the threshold; above 0 it is for ``classes_[1]``.
+
+        That is the positive label, unless ``positive`` says that the first one is: then it is minus the score that
+        :mod:`parityboost.explain` takes apart, as scikit-learn's scorers need it.
 
         ``sensitive_features`` is needed only if each group has its own threshold and the groups are no columns of X; it
         is ignored otherwise. The same holds for the other methods that predict.
         """
+        score = self._score_of(X, sensitive_features)
+        return -score if self._positive_is_first else score
+
+    def _score_of(self, X: Any, sensitive_features: Any = None) -> Floats:
+        """The margin minus the threshold: above 0 for the positive label, whichever of the classes it is."""
         X = self._read_new(X)
         margin: Floats = self._ensemble.margin(X, self.theta_, effective_n_jobs(self.n_jobs), self.device)
         margin -= self._thresholds(X, sensitive_features)
@@ -66,23 +87,27 @@ class PredictionMixin:
         margin = self.decision_function(X, sensitive_features=sensitive_features)
         return log_expit(np.column_stack([-2.0 * margin, 2.0 * margin]))  # type: ignore[no-any-return]
 
+    @available_if(of_one_training)
     def staged_decision_function(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
         """:meth:`decision_function` after each of the ``n_estimators_`` rounds, with the one threshold of the model."""
         X = self._read_new(X)
         thresholds = self._thresholds(X, sensitive_features)
         for margin in self._ensemble.staged_margin(X):
-            yield margin - thresholds
+            yield thresholds - margin if self._positive_is_first else margin - thresholds
 
+    @available_if(of_one_training)
     def staged_predict(self, X: Any, *, sensitive_features: Any = None) -> Iterator[NDArray[Any]]:
         """:meth:`predict` after each of the ``n_estimators_`` rounds; at number ``theta_`` it is :meth:`predict`."""
         for margin in self.staged_decision_function(X, sensitive_features=sensitive_features):
             yield self._labels(margin)
 
+    @available_if(of_one_training)
     def staged_predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
         """:meth:`predict_proba` after each of the ``n_estimators_`` rounds."""
         for margin in self.staged_decision_function(X, sensitive_features=sensitive_features):
             yield _probabilities(margin)
 
+    @available_if(of_one_training)
     def staged_score(
         self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
     ) -> Iterator[float]:
@@ -110,6 +135,7 @@ class PredictionMixin:
     def estimator_weights_(self) -> Floats:
         """α of every trained learner."""
         check_is_fitted(self)
+        of_one_training(self)
         weights: Floats = self._ensemble.alphas
         return weights
 
@@ -117,6 +143,7 @@ class PredictionMixin:
     def estimators_(self) -> list[Any]:
         """Every trained weak learner."""
         check_is_fitted(self)
+        of_one_training(self)
         return list(self._ensemble.learners)
 
     @property
@@ -133,8 +160,8 @@ class PredictionMixin:
 
     def _score_effects(self, pure: bool = True) -> tuple[Effects, float]:
         """The whole model: ``tables[f, code]`` is what feature f adds to the score of an instance with that code, the
-        tables of pairs what two features add together, and a constant; they add up to :meth:`decision_function`. Only
-        stumps and the native trees have them.
+        tables of pairs what two features add together, and a constant; they add up to the score for the positive
+        label. Only stumps and the native trees have them.
         """
         effects = self._feature_effects(pure)
         source = self._group_source
@@ -174,8 +201,10 @@ class PredictionMixin:
         binner = getattr(self._ensemble, "binner", None)
         return self._group_source.by_row(X, sensitive_features, self.threshold_, binner)
 
-    def _labels(self, margin: Floats) -> NDArray[Any]:
-        labels: NDArray[Any] = self.classes_[(margin > 0).astype(np.intp)]
+    def _labels(self, decision: Floats) -> NDArray[Any]:
+        """A score of 0 is not above the threshold: such a row gets the negative label."""
+        positive = decision < 0 if self._positive_is_first else decision > 0
+        labels: NDArray[Any] = self._outcomes[positive.astype(np.intp)]
         return labels
 
     def _read_new(self, X: Any) -> Any:

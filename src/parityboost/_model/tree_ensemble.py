@@ -35,7 +35,7 @@ CountPairs = Callable[[list[PairCells]], list[Integers]]  # the mass of the rows
 
 
 def place_pairs(pairs: list[PairCells], place_of: NDArray[Any], code_of: NDArray[Any]) -> list[tuple[Any, ...]]:
-    """The same for joint codes, as backends want them: column f is in place ``place_of[f]``, see ``staged_codes``."""
+    """The same for joint codes, as the engine has them: column f is in place ``place_of[f]``, see ``staged_codes``."""
     return [
         (
             int(place_of[first]),

@@ -3,7 +3,7 @@
 Largest minus smallest is never negative, so its plain bootstrap distribution lies above a true difference of zero and a
 percentile interval misses it. Here the difference is taken apart instead: it is the largest of the signed differences
 ``p[g] - p[h]`` over all ordered pairs of groups, and a sum of two such differences is the largest over pairs of pairs.
-Each signed difference has an honest interval (Newcombe's, made of the two groups' Wilson intervals). The largest of
+Each signed difference has an honest interval (Newcombe's method, of the two groups' exact intervals). The largest of
 them is
 
 - at least the largest of the lower limits, if all of those hold at the same time: their critical value is the quantile
@@ -11,7 +11,13 @@ them is
 - at most the largest of the upper limits, which needs no such correction: the pair that truly differs most is one of
   them.
 
-For two groups and one rate this is Newcombe's interval of the difference, folded to absolute values.
+For two groups and one rate this is the interval of the difference, folded to absolute values.
+
+Newcombe takes Wilson's intervals. For small groups these cover less than they say, and where many groups put the
+critical value far out they fail: a limit beyond one half comes closer again, since a rate varies most at one half, yet
+that is where the rates of two equal groups may have met. Of ten equal groups of 8 the sum of two differences would be
+above zero in three quarters of all cases. So the intervals are exact ones, and a side that passes one half is at least
+as long as the variance there asks for. Intervals of two groups of 200 are 3 % wider for it, of two groups of 30 8 %.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtri, stdtrit
+from scipy.special import betaincinv, expit, logit, ndtr, ndtri, stdtrit
 
 from .._arrays import Floats
 
@@ -69,6 +75,15 @@ def wilson(rate: Any, n: Any, z: float) -> tuple[Floats, Floats]:
         return np.where(n > 0, np.minimum(lower, rate), np.nan), np.where(n > 0, np.maximum(upper, rate), np.nan)
 
 
+def exact(rate: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
+    """Clopper and Pearson's interval of a share of n: either limit misses at most as often as a normal one at ``z``."""
+    tail, found = ndtr(-z), rate * n
+    with np.errstate(invalid="ignore"):
+        lower = np.where(found > 0, betaincinv(found, n - found + 1.0, tail), 0.0)
+        upper = np.where(found < n, betaincinv(found + 1.0, n - found, 1.0 - tail), 1.0)
+    return np.minimum(lower, rate), np.maximum(upper, rate)  # whatever is rounded
+
+
 def largest_of(parts: Sequence[Rates], confidence: float, normals: Floats) -> Interval:
     """The largest difference between two groups in any of several independent rates.
 
@@ -89,7 +104,7 @@ def largest_of(parts: Sequence[Rates], confidence: float, normals: Floats) -> In
     value = max(float(np.ptp(rates.value)) for rates in defined)
     lower = max(float(_limits(rates, c).lower.max()) for rates in defined)
     upper = max(float(_limits(rates, z).upper.max()) for rates in defined)
-    return Interval(value, max(lower, 0.0), upper)
+    return Interval(value, max(lower, 0.0), min(upper, 1.0))
 
 
 def sum_of_largest(parts: Sequence[Rates], confidence: float, normals: Floats) -> Interval:
@@ -117,7 +132,7 @@ def sum_of_largest(parts: Sequence[Rates], confidence: float, normals: Floats) -
     (low_a, low_b), (high_a, high_b) = ([_limits(rates, limit) for rates in defined] for limit in (c, z))
     lower = _best_sum(low_a.difference, low_a.below, low_b.difference, low_b.below, -1)
     upper = _best_sum(high_a.difference, high_a.above, high_b.difference, high_b.above, +1)
-    return Interval(float(np.ptp(a.value) + np.ptp(b.value)), max(lower, 0.0), upper)
+    return Interval(float(np.ptp(a.value) + np.ptp(b.value)), max(lower, 0.0), min(upper, 2.0))
 
 
 class _Limits(NamedTuple):
@@ -137,9 +152,12 @@ class _Limits(NamedTuple):
 
 
 def _limits(rates: Rates, z: float) -> _Limits:
-    """Newcombe's hybrid score interval for every ordered pair."""
-    lower, upper = wilson(rates.value, rates.n, z)
+    """Newcombe's hybrid interval for every ordered pair."""
+    lower, upper = exact(rates.value, rates.n, z)
     down, up = rates.value - lower, upper - rates.value
+    at_half = 0.5 * z / np.sqrt(rates.n)
+    down = np.where((lower < 0.5) & (rates.value > 0.5), np.maximum(down, at_half), down)
+    up = np.where((upper > 0.5) & (rates.value < 0.5), np.maximum(up, at_half), up)
     g, h = np.nonzero(~np.eye(len(rates.n), dtype=bool))
     return _Limits(rates.value[g] - rates.value[h], np.hypot(down[g], up[h]), np.hypot(up[g], down[h]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
@@ -43,6 +43,23 @@ class Grouping:
         result = pd.concat(columns, axis=1)
         result.columns = frame.columns
         return result
+
+
+def how_to_cut(groups: Iterable[Any], names: Sequence[str]) -> str:
+    """The sensitive column that holds the most different numbers, and what cuts it; empty if none holds many."""
+    numbers: dict[str, int] = {}
+    for j, name in enumerate(names):
+        values = {group[j] if len(names) > 1 else group for group in groups}
+        n = sum(isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) for value in values)
+        if n > 2 and n >= len(values) - 1:  # the group of missing values has a name
+            numbers[name] = n
+    if not numbers:
+        return ""
+    name = max(numbers, key=numbers.__getitem__)
+    return (
+        f"sensitive attribute {name!r} has {numbers[name]} different values, each a group of its own: "
+        f"bands={{{name!r}: […]}} (--bands) cuts numbers into ranges"
+    )
 
 
 AS_GIVEN = Grouping()  # every value is a group, and none may be missing

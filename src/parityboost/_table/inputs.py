@@ -15,11 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from .._arrays import Floats, on_card, to_host
 from .._caller import warn_caller
-from ..notions import FairnessNotion
+from ..notions import FairnessNotion, Gap
 from .frames import to_pandas
+from .grouping import how_to_cut
 from .placed import check_placed, few_values
 from .sources import column_position, short
 from .values import sort_key
+
+SHOWN = 5  # groups that a message names
 
 
 def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
@@ -250,29 +253,55 @@ def sensitive_columns(X: pd.DataFrame | NDArray[Any], names: Any) -> pd.DataFram
     return pd.DataFrame({f"x{j}": to_host(X[:, j]) for j in positions}, dtype=dtype)
 
 
-def check_groups(totals: Floats, groups: NDArray[Any], labels: list[str], notion: FairnessNotion, where: str) -> None:
-    """Warn about groups that a rate of the notion is not defined for; at least two must remain.
+def check_groups(
+    parts: Sequence[tuple[str, Floats]],
+    groups: NDArray[Any],
+    labels: list[str],
+    notion: FairnessNotion,
+    names: Sequence[str] = (),
+) -> None:
+    """Warn about groups that a rate of the notion is not defined for, once per rate; at least two must remain.
 
-    ``totals[group, class]`` is the weight of each cell of the data that ``where`` names.
+    Each part of the data has a name, and ``totals[group, class]`` is the weight of each of its cells. ``names`` are
+    those of the sensitive columns.
     """
+    for gap in notion.gaps:
+        places: dict[str, list[str]] = {}  # from what is absent to the parts that lack it
+        for where, totals in parts:
+            absent = _without_rate(gap, totals, groups, labels)
+            if len(groups) - len(absent) < 2:
+                cut = how_to_cut(groups, names)
+                raise ValueError(
+                    f"{where}: {first_few(absent, '; ')}: the rate {gap.name!r} of notion {notion.name!r} cannot be "
+                    f"compared between fewer than two groups{cut and f'; {cut}'}"
+                )
+            for what in absent:
+                if where not in places.setdefault(what, []):
+                    places[what].append(where)
+        if places:
+            together: dict[str, list[str]] = {}
+            for what, wheres in places.items():
+                together.setdefault(" and ".join(wheres), []).append(what)
+            said = "; ".join(f"{where}: {first_few(absent, '; ')}" for where, absent in together.items())
+            warn_caller(f"{said}: left out of the rate {gap.name!r}")
+
+
+def _without_rate(gap: Gap, totals: Floats, groups: NDArray[Any], labels: list[str]) -> list[str]:
+    """What the groups lack that have no such rate."""
     # Every instance counted as misclassified: a rate exists for exactly the groups that it has a denominator for.
     counts = np.zeros((*totals.shape, 2))
     counts[:, 0, 1], counts[:, 1, 0] = totals[:, 0], totals[:, 1]
-    for gap in notion.gaps:
-        undefined = np.isnan(gap.rate(counts))
-        if not undefined.any():
-            continue
-        absent = [
-            f"group {group_name(groups[k])!r} has no example of class "
-            + " or ".join(repr(labels[y]) for y in (0, 1) if totals[k, y] == 0)
-            for k in np.flatnonzero(undefined)
-        ]
-        if (~undefined).sum() < 2:
-            raise ValueError(
-                f"{where}: {'; '.join(absent)}: the rate {gap.name!r} of notion {notion.name!r} cannot be compared "
-                "between fewer than two groups"
-            )
-        warn_caller(f"{where}: {'; '.join(absent)}: left out of the rate {gap.name!r}")
+    return [
+        f"group {group_name(groups[k])!r} has no example of class "
+        + " or ".join(repr(labels[y]) for y in (0, 1) if totals[k, y] == 0)
+        for k in np.flatnonzero(np.isnan(gap.rate(counts)))
+    ]
+
+
+def first_few(texts: Sequence[str], separator: str = ", ") -> str:
+    """The first of many texts, and how many there are besides."""
+    more = len(texts) - SHOWN
+    return separator.join(texts[:SHOWN]) + (f" and {more} other{'s' if more > 1 else ''}" if more > 0 else "")
 
 
 def group_name(group: Any) -> str:

@@ -23,6 +23,7 @@ from .inputs import (
     take_rows,
     warn_of_order,
 )
+from .labels import LabelsMixin
 from .placed import few_values
 from .weights import read_fit_weights
 
@@ -31,19 +32,19 @@ Found = TypeVar("Found")
 NO_GROUPS = np.array(["all"], dtype=object)  # where nothing depends on them
 
 
-class ReadingMixin:
+class ReadingMixin(LabelsMixin):
     """Reading of tables, labels, groups and weights; a mixin of the classifier."""
 
-    classes_: NDArray[Any]
     groups_: NDArray[Any]
     n_samples_fit_: int
     device: str = "cpu"
     _sensitive_feature: Any
+    _sensitive_names: list[str]  # of the columns that the groups came from, for messages of fit
     _grouping: Grouping
 
     @property
-    def _needs_groups(self) -> bool:
-        """Of the classifier that this is mixed into."""
+    def _groups_needed_for(self) -> str:
+        """What depends on the groups, empty if nothing does; of the classifier that this is mixed into."""
         raise NotImplementedError
 
     def _read_table(self, X: Any, reset: bool) -> Any:
@@ -56,13 +57,16 @@ class ReadingMixin:
     def _read_rows(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> tuple[NDArray[np.int32], NDArray[Any], Floats | None]:
-        """The rows of X that count, and of each its cell and weight; sets ``classes_``, ``groups_`` and their number.
+        """The rows of X that count, and of each its cell and weight; sets the labels, ``groups_`` and their number.
 
         A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
         """
         rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
         try:
-            codes, self.classes_ = read_target(y, len(rows))
+            codes, classes = read_target(y, len(rows))
+            self._take_labels(classes)
+            if self._positive_is_first:
+                codes = 1 - codes
             group, self.groups_ = self._read_groups(X, rows, sensitive_features)
         except ValueError as error:
             if len(rows) == len(X):
@@ -85,7 +89,7 @@ class ReadingMixin:
             )
         given = f"validation=({', '.join(('X', 'y', 'sensitive_features', 'sample_weight')[: len(validation)])})"
         X, y, sensitive, sample_weight = (*validation, None, None)[:4]
-        if sensitive is None and self._sensitive_feature is None and self._needs_groups:
+        if sensitive is None and self._sensitive_feature is None and self._groups_needed_for:
             raise ValueError(f"{given} lacks the groups: pass validation=(X, y, sensitive_features)")
         try:
             return read(X, y, sensitive, sample_weight)
@@ -99,7 +103,7 @@ class ReadingMixin:
         """X, and the rows of it that count with the cell and weight of each; classes and groups are known."""
         X = self._read_table(X, reset=False)
         rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
-        codes, _ = read_target(y, len(rows), self.classes_)
+        codes, _ = read_target(y, len(rows), self._outcomes)
         group, _ = self._read_groups(X, rows, sensitive_features, self.groups_)
         return X, rows, cells(codes, group, len(self.groups_)), weights
 
@@ -135,6 +139,8 @@ class ReadingMixin:
         given = sensitive_features if few is None else few.distinct
         frame = self._grouping.apply(sensitive_frame(given))
         codes, found = read_groups(frame, len(rows) if few is None else len(given), groups)
+        if groups is None:
+            self._sensitive_names = [str(name) for name in frame.columns]
         if few is not None:
             codes = few.spread(codes)
         self._check_found(found)
@@ -147,13 +153,16 @@ class ReadingMixin:
                 "the sensitive attribute is given twice: as sensitive_features and with sensitive_feature="
                 f"{self._sensitive_feature!r} in the constructor; use one of them"
             )
-        if sensitive_features is None and self._sensitive_feature is None and self._needs_groups:
+        if sensitive_features is None and self._sensitive_feature is None and self._groups_needed_for:
             raise ValueError(
-                f"{type(self).__name__} needs the sensitive attribute: pass sensitive_features=… to fit, or name a "
-                "column of X with the parameter sensitive_feature"
+                f"{type(self).__name__} needs the sensitive attribute for {self._groups_needed_for}: pass "
+                "sensitive_features=… to fit, or name a column of X with the parameter sensitive_feature"
             )
 
     def _check_found(self, groups: NDArray[Any]) -> None:
         """Whether the groups are enough."""
-        if len(groups) < 2 and self._needs_groups:
-            raise ValueError(f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed")
+        if len(groups) < 2 and self._groups_needed_for:
+            raise ValueError(
+                f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed for "
+                f"{self._groups_needed_for}"
+            )

@@ -1,4 +1,4 @@
-"""Single values: as Python's own, and in an order that any mixture of types has."""
+"""Single values: as Python's own, in an order that any mixture of types has, and as text that can be shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ import numpy as np
 def plain(value: Any) -> Any:
     """NumPy scalars as Python's own: they hash and compare alike, and print better."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def printable(text: str, keep: str = "\n\t") -> str:
+    """The text with everything that does not print, but for what is to be kept, written as Python would: a name from a
+    file may hold characters that move a terminal's cursor, or that a page must not hold."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def sort_key(value: Any) -> tuple[str, Any]:

@@ -148,8 +148,9 @@ def group_table(groups: Groups, confidence: float, min_group_size: int) -> pd.Da
         rates = groups.rates(name)
         table[name] = rates.value
         table[f"{name}_lower"], table[f"{name}_upper"] = wilson(rates.value, rates.n, critical_z(confidence))
-    highest = table["selection_rate"].max(keepdims=True)
-    table["selection_ratio"] = _rates.ratio(table["selection_rate"], highest)
+    # Which of the two the four-fifths rule is about depends on which label is favourable.
+    for name, shares in (("selection", table["selection_rate"]), ("rejection", 1.0 - table["selection_rate"])):
+        table[f"{name}_ratio"] = _rates.ratio(shares, shares.max(keepdims=True))
     table["note"] = [_note(groups, g, min_group_size) for g in range(len(groups.names))]
     return pd.DataFrame(table)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
+
+from .._table.values import printable
 
 Row = dict[str, Any]
 
@@ -65,6 +68,10 @@ SUBJECTS = {
 }
 
 
+# What Markdown takes for markup inside a line. An underscore between letters is none, nor are brackets by themselves.
+INLINE = re.compile(r"[\\`*|#~$]|(?<![^\W_])_|_(?![^\W_])|^\[|\](?=[(\[:])")
+# And at the start of one: lists, quotes, rules and underlines of headings.
+BLOCK_START = re.compile(r"^(\d*)([-+.)](?=\s|$)|[>=]|-(?=-))")
 ANSWERS = ("true", "false", "yes", "no", "y", "n")  # groups that are called so say nothing by themselves
 
 
@@ -91,9 +98,14 @@ def summary(report: Row) -> list[str]:
     ]
     for row in report["measures"]:
         if row["measure"] in FINDINGS:
-            sentences.append(finding(row, report["groups"], level, settings["min_group_size"]))
+            sentences.append(finding(row, report["groups"], level, settings))
     if "auc" in overall and overall["auc"]["value"] is not None and overall["auc"]["upper"] < 0.5:
         sentences.append("The scores rank negatives above positives: are they those of the positive class?")
+    if favours(settings) is None:
+        sentences.append(
+            "Which label is favourable to the person was not stated: ratios are given of both, and the four-fifths "
+            "rule is about the favourable one."
+        )
     small = [in_a_sentence(row["attribute"], row["group"]) for row in report["groups"] if row["note"]]
     if small:
         sentences.append(f"There is too little data to judge some rates of {', '.join(small)}: see their notes.")
@@ -105,7 +117,13 @@ def summary(report: Row) -> list[str]:
     return sentences
 
 
-def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str:
+def favours(settings: Row) -> bool | None:
+    """Whether the positive label is favourable to the person; None if it was not stated."""
+    favourable = settings["favourable"]
+    return None if favourable is None else bool(favourable == settings["positive_label"])
+
+
+def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
     attribute, measure = row["attribute"], row["measure"]
     if row["value"] is None:
         return f"{attribute}: {SUBJECTS[measure]} cannot be compared ({row['note']})."
@@ -117,7 +135,7 @@ def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str
     small = "".join(
         f"; the rate of {in_a_sentence(attribute, row[end])} is of {row[end + '_n']:.0f} instances only"
         for end in ("lowest", "highest")
-        if row[end + "_n"] < min_group_size
+        if row[end + "_n"] < settings["min_group_size"]
     )
     if row["value"] == 0:
         return (
@@ -135,7 +153,18 @@ def finding(row: Row, groups: list[Row], level: str, min_group_size: int) -> str
     sentence = pattern.format(*names, points=_points(row["value"]))
     against = f"{_percent(row[first + '_rate'])} against {_percent(row[second + '_rate'])}"
     if measure == "statistical_parity":
-        against += f", ratio {row['lowest_rate'] / row['highest_rate']:.2f}"
+        shares = row["lowest_rate"], row["highest_rate"]
+        other = 1.0 - row["highest_rate"], 1.0 - row["lowest_rate"]
+        if favours(settings) is None:
+            against += f", ratio {shares[0] / shares[1]:.2f}, of the other label {other[0] / other[1]:.2f}"
+        else:
+            if not favours(settings):
+                names, shares = names[::-1], other
+            sentence = (
+                f"{names[0]} is predicted {settings['favourable']!r}, the favourable label, {_points(row['value'])} "
+                f"points less often than {names[1]}"
+            )
+            against = f"{_percent(shares[0])} against {_percent(shares[1])}, ratio {shares[0] / shares[1]:.2f}"
     largest = ""
     if len(compared) > 2:  # which pair is the largest is uncertain too
         largest, level = f", the largest difference among {len(compared)} groups", f"{level} of the largest"
@@ -158,14 +187,14 @@ def text(report: Row) -> str:
 
 def markdown(report: Row) -> str:
     """Headings, tables and a list."""
-    lines = ["# Fairness audit", "", _title(report), "", "## Summary", ""]
-    lines += [f"- {markdown_cell(sentence)}" for sentence in summary(report)]
+    lines = ["# Fairness audit", "", markdown_text(_title(report)), "", "## Summary", ""]
+    lines += [f"- {markdown_text(sentence)}" for sentence in summary(report)]
     for table in _tables(report, None):
-        lines += ["", f"## {markdown_cell(table.title)}", "", _markdown_row(table.header)]
+        lines += ["", f"## {markdown_text(table.title)}", "", _markdown_row(table.header)]
         lines.append("| --- |" + " ---: |" * (len(table.header) - 1))
         lines += [_markdown_row(row) for row in table.rows]
         if table.remarks:
-            lines += ["", *(f"- {markdown_cell(remark)}" for remark in table.remarks)]
+            lines += ["", *(f"- {markdown_text(remark)}" for remark in table.remarks)]
     return "\n".join(lines) + "\n"
 
 
@@ -187,8 +216,9 @@ def html(report: Row) -> str:
 def _title(report: Row) -> str:
     settings = report["settings"]
     weighted = "; weighted" if settings["weighted"] else ""
+    good = "" if settings["favourable"] is None else f", favourable {settings['favourable']!r}"
     return (
-        f"Audit of {settings['n']:,} predictions; positive label {settings['positive_label']!r}{weighted}; "
+        f"Audit of {settings['n']:,} predictions; positive label {settings['positive_label']!r}{good}{weighted}; "
         f"{100 * settings['confidence']:g} % intervals in brackets"
     )
 
@@ -284,12 +314,14 @@ def _wrapped(sentence: str, bullet: str) -> list[str]:
 
 
 def _markdown_row(cells: list[str]) -> str:
-    return "| " + " | ".join(map(markdown_cell, cells)) + " |"
+    return "| " + " | ".join(map(markdown_text, cells)) + " |"
 
 
-def markdown_cell(cell: str) -> str:
-    """Group names are data: nothing in them may end a cell or start a tag."""
-    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace(NO_BREAK, " ")
+def markdown_text(text: str) -> str:
+    """Text as a line, an item or a cell of Markdown that shows just that: names and labels are data, and nothing in
+    them may start a tag, a link, a picture, a list or another line."""
+    shown = re.sub(r"&(?=#?\w+;)", "&amp;", printable(" ".join(text.split())))
+    return BLOCK_START.sub(r"\1\\\2", INLINE.sub(r"\\\g<0>", shown)).replace("<", "&lt;")
 
 
 def in_a_sentence(attribute: str, group: str) -> str:

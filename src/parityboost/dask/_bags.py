@@ -16,13 +16,12 @@ from .._arrays import Floats, Integers
 from .._engine.threads import Team
 from .._fit.bags import Fold
 from .._fit.preparation import Part
-from .._fit.ranking import MAX_RANKED
 from .._fit.samples import CodedSample
 from .._model.pairs import Effects
 from .._model.tree_ensemble import CountPairs, place_pairs
-from ._backend import RemoteSample, sum_each
 from ._crew import Crew, PerPart, Session
-from ._preparation import CodedRows, present_in
+from ._preparation import MAX_HERE, CodedRows, present_in
+from ._remote import NO_CODES, RemoteSample, sum_each
 from ._shard import find_present, to_sample
 
 
@@ -61,7 +60,7 @@ class RemoteCodeTable:
         try:
             with Team(1) as there, Team(1) as held_there:
                 train = self._remote_sample(session, f"{name}-train", fold.train, n_groups, there)
-                if len(fold.held) <= MAX_RANKED:
+                if len(fold.held) <= MAX_HERE:
                     held = self._sample_here(session, fold.held, n_groups, team)
                 else:
                     held = self._remote_sample(session, f"{name}-held", fold.held, n_groups, held_there)
@@ -75,8 +74,8 @@ class RemoteCodeTable:
     def _remote_sample(self, session: Session, key: str, rows: Any, n_groups: int, team: Team) -> CodedSample:
         sizes = self.bundles.sizes
         sample = RemoteSample(session, key, self._bits(rows), n_groups, self._coded.unit, sizes, team)
-        masses = team.backend.sum_masses(sample.codes, None, 0, None, n_groups)
-        return CodedSample(sample, sample.codes, *find_present(self.bundles, masses))
+        masses = sample.placed.sum_masses()
+        return CodedSample(sample, NO_CODES, *find_present(self.bundles, masses))
 
     def _sample_here(self, session: Session, rows: Any, n_groups: int, team: Team) -> CodedSample:
         taken: dict[int, Any] = session.later("take", self._bits(rows), combine=_together).read()

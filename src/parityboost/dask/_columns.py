@@ -32,13 +32,18 @@ from ._rows import Held, Rows, held_mask
 NUMBERS_TOGETHER = ("integer", "floating", "mixed-integer-float")  # kinds of objects that are numbers side by side
 
 
+def check_part(number: int, x: Any, n_rows: int) -> None:
+    """Whether a partition of X has as many rows as that of y."""
+    if len(x) != n_rows:
+        raise ValueError(
+            f"partition {number}: X has {len(x)} rows, y {n_rows}: they have to be divided alike, as columns of one "
+            "DataFrame are"
+        )
+
+
 def part_sources(number: int, x: Any, rows: Rows) -> list[Source]:
     """The columns of a partition of X."""
-    if len(x) != rows.n_rows:
-        raise ValueError(
-            f"partition {number}: X has {len(x)} rows, y {rows.n_rows}: they have to be divided alike, as columns of "
-            "one DataFrame are"
-        )
+    check_part(number, x, rows.n_rows)
     if isinstance(x, np.ndarray) and x.dtype.kind in "US":
         x = x.astype(object)
     return read_sources(x)

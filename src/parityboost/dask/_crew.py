@@ -8,23 +8,25 @@ again elsewhere, and the new shard is told all that was written down: all of it 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock, RLock
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 
-from ._shard import Ref, Shard
+from ._shard import Shard
 
 Command = tuple[str, tuple[Any, ...]]
 # What leaves nothing behind, so that nobody has to be told again.
 ASKING = {
     "sum_wrong",
-    "list_leaf",
+    "side",
     "sum_masses",
-    "range_of",
+    "margin_range",
     "count_margins",
     "list_margins",
     "count_pairs",
@@ -34,12 +36,13 @@ ASKING = {
 # So often a shard may be lost in one and the same step. The data do not fit then, or a worker cannot be reached.
 MAX_LOSSES = 3
 PATIENCE = 2.0  # seconds without an answer after which we ask whether the worker is still there
-WAIT_FOR_WORKERS = 60.0  # seconds
+WAIT_FOR_WORKERS = 60.0  # seconds without any worker after which training is given up
+LOOK_EVERY = 0.2  # seconds
 ANSWER_WITHIN = 10.0  # seconds, a scheduler that is there
 
 
 class ClusterError(ConnectionError):
-    """Training ended because the cluster did."""
+    """The work of a cluster ended because the cluster did."""
 
 
 class LostSchedulerError(ClusterError):
@@ -153,7 +156,7 @@ class Crew:
         """Make a shard on each worker, of about as many rows each; ``futures`` are the partitions as codes."""
         holders = self._client.who_has(list(futures.values()))
         at = {number: next(iter(holders.get(future.key, ())), None) for number, future in futures.items()}
-        shares = share_out(n_rows, at, list(self._client.nthreads()))
+        shares = share_out(n_rows, at, list(self._wait_for_workers()))
         for worker, numbers in shares.items():
             slot = Slot(numbers)
             self._slots.append(slot)
@@ -208,19 +211,20 @@ class Crew:
     def _let_go(self, slot: Slot) -> None:
         """End a shard, also if somebody still holds a proxy of it: those of Dask's do for a while."""
         if slot.future is not None and not self._is_gone:
-            with suppress(OSError, TimeoutError):
-                self._client.cancel([slot.future], force=True)
+            cancel(self._client, [slot.future])
         slot.actor = slot.future = None
 
     def _ask(self, slot: Slot, commands: list[Command]) -> Any:
         mine = [(name, tuple(_for_slot(value, slot) for value in given)) for name, given in commands]
         try:
             return slot.actor.run(mine)
-        except (RuntimeError, AttributeError):  # "Worker holding Actor was lost"
+        except (RuntimeError, ValueError, AttributeError):  # "Worker holding Actor was lost", of either kind
             return None
 
     def _wait(self, slot: Slot, future: Any) -> Any:
         """An answer of a shard, or the news that its worker is lost."""
+        from distributed import KilledWorker
+
         if future is None:
             raise LostWorkerError(slot.worker)
         while True:
@@ -229,7 +233,7 @@ class Crew:
             except TimeoutError:
                 if slot.worker not in self._workers():
                     raise LostWorkerError(slot.worker) from None
-            except MemoryError as error:
+            except (MemoryError, KilledWorker) as error:  # the latter while its partitions were encoded again
                 raise self._given_up(slot) from error
             except (OSError, ConnectionError) as error:
                 self._workers()
@@ -243,8 +247,14 @@ class Crew:
 
     def _workers(self) -> dict[str, int]:
         """The workers that are there, by their addresses."""
+        return self._ask_scheduler(workers_of)
+
+    def _wait_for_workers(self) -> dict[str, int]:
+        return self._ask_scheduler(wait_for_workers)
+
+    def _ask_scheduler(self, question: Callable[[Any], dict[str, int]]) -> dict[str, int]:
         try:
-            return workers_of(self._client)
+            return question(self._client)
         except LostSchedulerError:
             self._is_gone = True
             raise
@@ -280,19 +290,6 @@ class Crew:
                     return
             raise self._given_up(slot)
 
-    def _wait_for_workers(self) -> dict[str, int]:
-        found = self._workers()
-        if not found:
-            try:
-                self._client.wait_for_workers(1, timeout=WAIT_FOR_WORKERS)
-            except Exception as error:  # of Dask's own kinds
-                raise ClusterError(
-                    f"no worker is left on the cluster {self._client.scheduler.address}, and none came within "
-                    f"{WAIT_FOR_WORKERS:.0f} seconds: training was given up"
-                ) from error
-            found = self._workers()
-        return found
-
     def _given_up(self, slot: Slot) -> ClusterError:
         return ClusterError(
             f"worker {slot.worker} ran out of memory or was lost {MAX_LOSSES} times in the same step, with "
@@ -324,10 +321,65 @@ def workers_of(client: Any) -> dict[str, int]:
     return found
 
 
+class Patience:
+    """Looks for workers while something is waited for, and loses patience if there are none for too long."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._since: float | None = None  # when there was none for the first time
+
+    def look(self) -> dict[str, int]:
+        """The workers that are there."""
+        found = workers_of(self._client)
+        if found:
+            self._since = None
+        elif self._since is None:
+            self._since = monotonic()
+        elif monotonic() - self._since > WAIT_FOR_WORKERS:
+            raise ClusterError(
+                f"no worker is left on the cluster {self._client.scheduler.address}, and none came within "
+                f"{WAIT_FOR_WORKERS:.0f} seconds. If they ran out of memory, make the partitions smaller, or give the "
+                "workers more"
+            )
+        return found
+
+
+def wait_for_workers(client: Any) -> dict[str, int]:
+    """The workers that are there, at least one."""
+    patience = Patience(client)
+    while not (found := patience.look()):
+        sleep(LOOK_EVERY)
+    return found
+
+
+def cancel(client: Any, futures: list[Any]) -> None:
+    """Have nobody work for futures any more, if there is still a cluster that could."""
+    if client.status == "running":
+        with suppress(OSError, TimeoutError):
+            client.cancel(futures, force=True)
+
+
+@contextmanager
+def cluster_errors(client: Any) -> Iterator[None]:
+    """Raise a :class:`ClusterError` instead of whatever Dask says once the scheduler is gone or the client closed."""
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except ClusterError:
+        raise
+    except (CancelledError, CommClosedError) as error:
+        raise scheduler_lost(client) from error
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise scheduler_lost(client) from error
+
+
 def scheduler_lost(client: Any) -> ClusterError:
     return LostSchedulerError(
-        f"the scheduler of the Dask cluster ({client!r:.120}) went away: training was given up, and with the scheduler "
-        "all that was on the cluster"
+        f"the scheduler of the Dask cluster ({client!r:.120}) went away, or the client was closed: with it went all "
+        "that was on the cluster"
     )
 
 
@@ -357,6 +409,6 @@ def n_bytes(values: Any) -> int:
         return 8
     if isinstance(values, dict):
         return sum(map(n_bytes, values.values()))
-    if isinstance(values, Iterable) and not isinstance(values, (str, Ref)):
+    if isinstance(values, Iterable) and not isinstance(values, str):
         return sum(map(n_bytes, values))
     return 0

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from sklearn.base import _fit_context
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._model.dial import WEIGHTS
 from .._table.lazy import is_collection, is_frame
 from ..estimators import AdaFairClassifier
 from ..recommended import ParityBoostClassifier
-from ._collections import empty_table
+from ._collections import empty_table, read_collections
 from ._training import ClusterFitMixin
 
 
@@ -92,9 +93,50 @@ class DaskMixin(ClusterFitMixin):
         """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
         return self._predict_lazily("predict_log_proba", X, sensitive_features, np.empty((0, 2)))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
+        """Accuracy; of Dask collections the workers count their rows."""
+        if not (is_collection(X) or is_collection(y)):
+            score: float = super().score(X, y, sample_weight, sensitive_features=sensitive_features)  # type: ignore[misc]
+            return score
+        from ._measures import accuracy
+
+        check_is_fitted(self)
+        data = read_collections(X, y, sensitive_features, sample_weight, None)
+        validate_data(self, data.meta, skip_check_array=True, reset=False)
+        with self._cluster() as passes:
+            return accuracy(passes, data, self.to_local())
+
+    def _read_selection(self: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
+        """The collections as they are; their rows stay on the workers."""
+        if X is None or y is None or not (is_collection(X) or is_collection(y)):
+            return super()._read_selection(X, y, sensitive_features, sample_weight)  # type: ignore[misc]
+        if sensitive_features is None and self._sensitive_feature is None and self._group_source is not None:
+            columns = self._group_source.columns
+            sensitive_features = X.iloc[:, list(columns)] if columns else None
+        return X, y, sensitive_features, sample_weight
+
+    def _frontier_of(self: Any, selection: Any) -> Any:
+        if not isinstance(selection, tuple):
+            return super()._frontier_of(selection)  # type: ignore[misc]
+        from ._measures import remote_frontier
+
+        with self._cluster() as passes:
+            rows = self._prepare_rows(passes, *selection, False)
+            how = self._n_stages, self._fitted, self._group_thresholds, self._chosen
+            return remote_frontier(passes, rows, self.to_local(), *how)
+
+    def _read_table(self, X: Any, reset: bool) -> Any:
+        if is_collection(X):
+            raise TypeError(
+                f"X is a Dask {type(X).__name__}, and this needs rows that are here: X.compute() brings them"
+            )
+        return super()._read_table(X, reset)  # type: ignore[misc]
+
     def _predict_lazily(self: Any, method: str, X: Any, sensitive_features: Any, like: Any) -> Any:
         if not is_collection(X):
-            return getattr(super(), method)(X, sensitive_features=sensitive_features)
+            here = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
+            return getattr(super(), method)(X, **here)
+        check_is_fitted(self)
         model = self.to_local()
         validate_data(model, empty_table(X), skip_check_array=True, reset=False)
         labels = [str(label) for label in self.classes_]
@@ -133,7 +175,8 @@ def _predict_block(X: Any, sensitive_features: Any = None, *, model: Any, method
         return n.get(method, np.empty((0, 2)))
     if sensitive_features is not None and sensitive_features.ndim == 2 and sensitive_features.shape[1] == 1:
         sensitive_features = np.asarray(sensitive_features)[:, 0]
-    return getattr(model, method)(X, sensitive_features=sensitive_features)
+    given = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
+    return getattr(model, method)(X, **given)
 
 
 @_like(AdaFairClassifier)
@@ -184,6 +227,11 @@ class DaskAdaFairClassifier(DaskMixin, AdaFairClassifier):  # type: ignore[misc]
         self._fit_on_cluster(X, y, sensitive_features, sample_weight, validation)
         return self
 
+    @property
+    def _n_stages(self) -> int:
+        """How many rounds a frontier goes through."""
+        return self.n_estimators_
+
 
 @_like(ParityBoostClassifier)
 class DaskParityBoostClassifier(DaskMixin, ParityBoostClassifier):  # type: ignore[misc]
@@ -208,3 +256,12 @@ class DaskParityBoostClassifier(DaskMixin, ParityBoostClassifier):  # type: igno
         self._forget()
         self._fit_bags_on_cluster(X, y, sensitive_features, sample_weight, validation)
         return self
+
+    def predict_calibrated(self, X: Any) -> Any:
+        """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
+        return self._predict_lazily("predict_calibrated", X, None, np.empty((0, 2)))
+
+    @property
+    def _n_stages(self) -> int:
+        """How many blends a frontier goes through."""
+        return 1 if self._dial is None else len(WEIGHTS)

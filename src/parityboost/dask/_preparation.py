@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from functools import reduce
 from operator import add
 from typing import Any
@@ -22,10 +24,13 @@ from .._table.sources import Source, column_names, find_categorical, read_source
 from .._table.weights import WeightSums
 from . import _columns, _rows
 from ._collections import Delayed, Partitioned
-from ._crew import ClusterError, Crew, release, scheduler_lost
+from ._crew import PATIENCE, ClusterError, Crew, Patience, cancel, release
 from ._shard import CodePlan, encode_part, find_present, take_held, to_sample
 
 FAN_IN = 8  # so many answers are put together at a time
+
+
+MAX_HERE = 1 << 20  # so many of the rows that θ is chosen on come here
 
 
 class Passes:
@@ -73,29 +78,27 @@ class Passes:
 
     def results(self, futures: list[Any]) -> list[Any]:
         """The results of futures, or an error that says what happened."""
-        from concurrent.futures import CancelledError
-
         from distributed import KilledWorker
-        from distributed.comm.core import CommClosedError
 
+        patience = Patience(self.client)
+        patience.look()  # says so if the scheduler is gone
+        # Not gather by itself, which would wait for ever if no worker is left.
+        gathering = asyncio.run_coroutine_threadsafe(
+            self.client.gather(futures, asynchronous=True), self.client.loop.asyncio_loop
+        )
         try:
-            found: list[Any] = self.client.gather(futures)
-        except KilledWorker as error:
+            while not wait([gathering], PATIENCE).done:
+                patience.look()
+            found: list[Any] = gathering.result()
+        except BaseException as error:  # interrupted, or refused: nobody waits for the others any more
+            gathering.cancel()
+            cancel(self.client, futures)
+            if not isinstance(error, (KilledWorker, MemoryError)):
+                raise
             raise ClusterError(
-                f"a partition was given up after its workers were lost several times, probably for lack of memory: "
-                f"make the partitions smaller, or give the workers more ({error})"
+                "a partition was given up: there was not enough memory for it, or its workers were lost several times, "
+                f"probably for that reason: make the partitions smaller, or give the workers more ({error})"
             ) from error
-        except (CancelledError, CommClosedError, OSError) as error:
-            if (
-                isinstance(error, OSError)
-                and not isinstance(error, CommClosedError)
-                and self.client.status == "running"
-            ):
-                raise  # of a task: a file that is not there
-            raise scheduler_lost(self.client) from error
-        except BaseException:  # interrupted, or refused: nobody waits for the others any more
-            self.client.cancel(futures, force=True)
-            raise
         return found
 
     def close(self) -> None:

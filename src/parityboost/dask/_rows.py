@@ -35,7 +35,7 @@ class RowFacts(NamedTuple):
 def read_facts(number: int, y: Any, sensitive: Any, weight: Any, bands: Any, names: list[str] | None) -> RowFacts:
     """Of one partition; ``names`` are those of sensitive columns of an Array."""
     y = column_or_1d(y)
-    weights, keep = _read_weights(number, weight, len(y))
+    weights, keep = part_weights(number, weight, len(y))
     labels, missing = label_values(y if keep is None else y[keep])
     frame = _frame(number, sensitive, keep, len(y), names)
     groups = None
@@ -81,7 +81,7 @@ def number_rows(number: int, y: Any, sensitive: Any, weight: Any, plan: RowPlan)
     """The rows of a partition in numbers."""
     y = column_or_1d(y)
     n_rows, n_groups = len(y), len(plan.groups)
-    weights, keep = _read_weights(number, weight, n_rows)
+    weights, keep = part_weights(number, weight, n_rows)
     if keep is not None:
         y = y[keep]
     small = np.min_scalar_type(2 * n_groups)
@@ -99,7 +99,7 @@ def number_rows(number: int, y: Any, sensitive: Any, weight: Any, plan: RowPlan)
     return Rows(n_rows, keep, cells(codes, group, n_groups), scaled)
 
 
-def _read_weights(number: int, weight: Any, n_rows: int) -> tuple[Floats | None, NDArray[np.bool_] | None]:
+def part_weights(number: int, weight: Any, n_rows: int) -> tuple[Floats | None, NDArray[np.bool_] | None]:
     """The weights, and which of them are positive if some are not."""
     if weight is None:
         return None, None

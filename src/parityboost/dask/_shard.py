@@ -1,14 +1,12 @@
 """What a worker keeps of its partitions, and does in each round: a shard of the rows.
 
-A shard knows nothing of boosting. It is told which passes to make over its rows, as the backend for one machine is
-(:class:`~parityboost._engine.cpu.Cpu`, which makes them), and answers with sums. Its arrays have names; whoever tells
-it what to do knows no more of them.
+A shard knows nothing of boosting. It is told which passes to make over the rows of its samples, as
+:class:`~parityboost._engine.cpu.CpuRows` is on one machine, which makes them here too, and answers with sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +14,9 @@ from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Integers
 from .._engine.codes import MISSING, N_CODES
+from .._engine.cpu import count_pairs
+from .._engine.kernels.boosting import Classes
+from .._engine.kernels.trees import Grown
 from .._engine.threads import Team
 from .._fit.bags import CodeTable
 from .._fit.samples import CodedSample, Masses, Sample, merge_equal_rows
@@ -91,30 +92,6 @@ def to_sample(
     return merge_equal_rows(CodedSample(sample, codes, nothing, nothing))
 
 
-@dataclass(frozen=True)
-class Ref:
-    """The name of an array that a shard keeps, for whoever is elsewhere."""
-
-    sample: str
-    name: str
-    length: int = 0
-    index: int | None = None
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, at: Any) -> Ref:
-        """One column of codes; a slice is of blocks, and all of them."""
-        return self if isinstance(at, slice) else replace(self, index=int(at))
-
-    def __setitem__(self, at: Any, value: Any) -> None:
-        """What was listed is forgotten by the next pass that lists."""
-
-    @property
-    def nbytes(self) -> int:
-        return 0
-
-
 class Shard:
     """The rows of some partitions, in samples, with whatever training keeps of each row; an actor on a worker.
 
@@ -124,32 +101,33 @@ class Shard:
         The partitions.
     n_groups : int
         Number of groups.
+    bundle_of : ndarray
+        The bundle of each feature.
     sizes : ndarray of shape (n_bundles,)
         Number of joint codes of each bundle; those of its histograms travel.
     """
 
-    def __init__(self, parts: list[CodedPart], n_groups: int, sizes: Integers) -> None:
+    def __init__(self, parts: list[CodedPart], n_groups: int, bundle_of: Integers, sizes: Integers) -> None:
         self._parts = sorted(parts, key=lambda part: part.number)
-        self._n_groups = n_groups
+        self._n_groups, self._bundle_of = n_groups, bundle_of
         self._in_use = codes_in_use(sizes)
         self._team = Team(1)
-        self._cpu = self._team.backend
-        self._samples: dict[str, CodedSample] = {}
-        self._arrays: dict[tuple[str, str], Any] = {}
+        self._samples: dict[str, Any] = {}  # CpuRows by name
 
     def run(self, commands: list[tuple[str, tuple[Any, ...]]]) -> list[Any]:
         """Do one thing after another: the answers."""
-        return [getattr(self, f"do_{name}")(*map(self._resolve, given)) for name, given in commands]
+        return [self._do(name, given) for name, given in commands]
+
+    def _do(self, name: str, given: tuple[Any, ...]) -> Any:
+        own = getattr(self, f"do_{name}", None)
+        if own is not None:
+            return own(*given)
+        key, *rest = given
+        return getattr(self._samples[key], name)(*rest)
 
     def replay(self, commands: list[tuple[str, tuple[Any, ...]]]) -> None:
         """Do all that was done to lost rows; nobody wants to hear the answers again."""
         self.run(commands)
-
-    def _resolve(self, given: Any) -> Any:
-        if isinstance(given, Ref):
-            array = self._arrays[given.sample, given.name]
-            return array if given.index is None else array[given.index]
-        return tuple(map(self._resolve, given)) if type(given) is tuple else given
 
     def do_make(self, key: str, rows: Any) -> tuple[int, int, Integers, Integers]:
         """Make a sample of the rows that are kept or held out, or of those that packed bits per partition tell.
@@ -164,130 +142,74 @@ class Shard:
             chosen = np.flatnonzero(held if rows == "held" else ~held)
         coded = to_sample(self._parts, chosen, self._n_groups, self._team)
         sample = coded.sample
-        self._samples[key] = coded
-        kept = {"codes": coded.codes, "blocks": sample.blocks, "mass": sample.masses.values, "margin": sample.margin}
-        self._arrays |= {(key, name): array for name, array in kept.items()}
+        self._samples[key] = coded.place(self._bundle_of)
         return sample.n_given, len(sample), sample.sizes.astype(np.int64), sample.cell_mass
 
     def do_forget(self, key: str | None) -> None:
         """Let go of a sample, or of the partitions once all samples are made."""
         if key is None:
             self._parts = []
-            return
-        self._samples.pop(key, None)
-        for name in [name for name in self._arrays if name[0] == key]:
-            del self._arrays[name]
-
-    def do_allocate(self, key: str, name: str, kind: str) -> None:
-        """Room for a number per row or block, or for lists of rows."""
-        n_rows, n_blocks = len(self._samples[key].sample), len(self._samples[key].sample.blocks)
-        if kind == "lists":
-            self._arrays[key, name] = self._cpu.lists(n_rows, n_blocks)
         else:
-            self._arrays[key, name] = np.zeros(n_rows) if kind == "rows" else np.zeros(n_blocks, dtype=np.int64)
+            self._samples.pop(key, None)
 
-    def do_move_margins(
-        self, key: str, leaves: Any, steps: Floats, threshold: float, learner_too: bool, margin: Floats
-    ) -> Integers:
-        """The positive predictions per cell."""
-        sample = self._samples[key].sample
-        blocks, positives = self._cpu.move_margins(
-            leaves, steps, threshold, learner_too, margin, sample.masses.values, sample.blocks, 2 * self._n_groups
-        )
-        return self._per_cell(blocks, positives)
-
-    def do_fill_weights(self, key: str, start: Floats, weights: Floats) -> None:
-        self._cpu.fill_weights(self._samples[key].sample.blocks, start, weights)
-
-    def do_scale_weights(self, key: str, y: int, factor: float, weights: Floats) -> None:
-        self._cpu.scale_weights(self._samples[key].sample.blocks, self._n_groups, y, factor, weights)
-
-    def do_change_weights(
-        self, key: str, leaves: Any, factors: Floats, weights: Floats, lists: Any, sums: Integers
+    def do_weights(
+        self, key: str, name: str, given: Any, bits: Integers, is_renewed: NDArray[np.bool_]
     ) -> tuple[Integers, Integers]:
-        """The sum of the integers per class, and what the histograms gain."""
-        sample = self._samples[key].sample
-        blocks = sample.blocks
-        self._cpu.change_weights(leaves, factors, weights, sample.masses.values, blocks, len(blocks), lists, sums)
-        return self._class_sums(blocks, sums), self._histograms(key, lists)
+        """Start or change weights, or list them anew: the sum of the integers per class, and what histograms gain."""
+        rows, nothing = self._samples[key], np.zeros(2)
+        sums = np.zeros(2, dtype=np.int64)
+        classes = Classes(sums, nothing, nothing, nothing, sums.copy(), sums.copy(), bits, is_renewed)
+        getattr(rows, name)(*([] if given is None else [given]), classes)
+        return sums, self._summed(rows, rows.add_changes)
 
-    def do_list_everything(
-        self, key: str, weights: Floats, classes: Collection[int], lists: Any, sums: Integers
-    ) -> tuple[Integers, Integers]:
-        """The same of all rows of some classes, with all that they weigh."""
-        sample = self._samples[key].sample
-        blocks = sample.blocks
-        self._cpu.list_everything(
-            weights, sample.masses.values, blocks, 0, len(blocks), self._n_groups, classes, lists, sums
-        )
-        return self._class_sums(blocks, sums), self._histograms(key, lists)
+    def do_put_into_leaves(self, key: str, grown: Grown) -> Integers | None:
+        """Of a tree that is more than a stump, the mass per [leaf, class]."""
+        mass: Integers = self._samples[key].put_into_leaves(grown)
+        return mass if len(mass) else None
 
-    def do_list_leaf(self, key: str, leaves: Any, leaf: int, weights: Floats, lists: Any) -> Integers:
-        """The histograms of the rows in one leaf."""
-        sample = self._samples[key].sample
-        self._cpu.list_leaf(leaves, leaf, weights, sample.masses.values, sample.blocks, lists)
-        return self._histograms(key, lists)
+    def do_side(self, key: str, grown: Grown, side: int) -> Integers:
+        """The histograms of the rows on one side of a tree's first split."""
+        rows = self._samples[key]
+        return self._summed(rows, lambda histograms: rows.add_side(grown, side, histograms))
 
-    def do_sum_wrong(self, key: str, leaves: Any, wrong: NDArray[np.bool_], weights: Floats) -> Integers:
-        sample = self._samples[key].sample
-        sums: Integers = self._cpu.sum_wrong(leaves, wrong, weights, sample.masses.values, sample.blocks)
-        return sums
+    def _summed(self, rows: Any, add_to: Callable[[Integers], None]) -> Integers:
+        """``[bundle, class, joint code]`` of what is added, the joint codes that there are."""
+        values = np.zeros((len(self._in_use), 2, 2, N_CODES), dtype=np.int64)
+        add_to(values)
+        summed: Integers = values.sum(axis=2)[self._in_use]
+        return summed
 
-    def do_split_leaves(
-        self, key: str, name: str, column: Codes, side_of_code: Codes, columns: tuple[Codes, Codes], leaf_of_code: Codes
-    ) -> Integers:
-        """Keep the leaves of a tree under a name; the sample weight per [cell, leaf]."""
-        sample = self._samples[key].sample
-        leaves, mass = self._cpu.split_leaves(
-            column, side_of_code, columns, leaf_of_code, sample.masses.values, sample.blocks, 2 * self._n_groups
-        )
-        self._arrays[key, name] = leaves
-        per_leaf: Integers = mass
-        return per_leaf
-
-    def do_sum_masses(self, key: str) -> Integers:
-        coded = self._samples[key]
-        sample = coded.sample
-        sums: Integers = self._cpu.sum_masses(
-            coded.codes, sample.masses.values, sample.n_negative, sample.blocks, self._n_groups
-        )
-        return sums
-
-    def do_range_of(self, margin: Floats) -> tuple[float, float]:
-        return float(margin.min(initial=np.inf)), float(margin.max(initial=-np.inf))
+    def do_margin_range(self, key: str) -> tuple[float, float]:
+        rows = self._samples[key]
+        return rows.margin_range() if len(rows) else (np.inf, -np.inf)
 
     def do_count_margins(
-        self, key: str, margin: Floats, grid: float, shift: int, lowest: int, n_buckets: int
+        self, key: str, grid: float, shift: int, lowest: int, n_buckets: int
     ) -> tuple[NDArray[np.int32], Integers]:
         """The mass per bucket and cell, where there is any."""
-        sample = self._samples[key].sample
-        n_cells = 2 * self._n_groups
-        counts = self._cpu.count_margins(
-            margin, grid, shift, lowest, n_buckets, sample.cell, sample.masses.values, sample.blocks, n_cells
-        ).ravel()
+        counts = self._samples[key].count_margins(grid, shift, lowest, n_buckets).ravel()
         there = np.flatnonzero(counts)
         return there.astype(np.int32), counts[there]
 
-    def do_list_margins(self, key: str, margin: Floats) -> tuple[Floats, NDArray[Any], Integers]:
+    def do_list_margins(self, key: str) -> tuple[Floats, NDArray[Any], Integers]:
         """The distinct margins of each cell, and their mass."""
-        sample = self._samples[key].sample
-        found = [(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
-        stops = np.cumsum(sample.sizes)
-        for cell, (first, stop) in enumerate(zip((stops - sample.sizes).tolist(), stops.tolist(), strict=True)):
-            values, inverse = np.unique(margin[first:stop], return_inverse=True)
-            mass = sample.masses.values[first:stop] if len(sample.masses.values) else None
-            sums = np.bincount(inverse, weights=mass, minlength=len(values)).astype(np.int64)
-            found.append((values, np.full(len(values), cell), sums))
+        margin, cell, mass = self._samples[key].list_margins()
+        found = [(np.empty(0), np.empty(0, dtype=cell.dtype), np.empty(0, dtype=np.int64))]
+        for k in range(2 * self._n_groups):
+            there = cell == k
+            values, inverse = np.unique(margin[there], return_inverse=True)
+            weights = mass[there] if len(mass) else None
+            sums = np.bincount(inverse, weights=weights, minlength=len(values)).astype(np.int64)
+            found.append((values, np.full(len(values), k, dtype=cell.dtype), sums))
         margins, cells, masses = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return margins, cells, masses
 
     def do_count_pairs(self, key: str | None, pairs: Sequence[tuple[Any, ...]]) -> list[Integers]:
         """The mass in the cells of pairs of columns, of a sample or of all rows."""
         if key is not None:
-            coded = self._samples[key]
-            counts: list[Integers] = self._cpu.count_pairs(coded.codes, coded.sample.masses.values, pairs)
+            counts: list[Integers] = self._samples[key].count_pairs(pairs)
             return counts
-        each = [self._cpu.count_pairs(part.codes, part.masses, pairs) for part in self._parts]
+        each = [count_pairs(part.codes, part.masses, pairs) for part in self._parts]
         return [np.sum(of_pair, axis=0) for of_pair in zip(*each, strict=True)]
 
     def do_margins(self, effects: Effects, bundles: Bundles, rows: dict[int, NDArray[np.uint8]]) -> dict[int, Floats]:
@@ -305,24 +227,6 @@ class Shard:
             chosen = np.flatnonzero(np.unpackbits(rows[part.number], count=len(part.cell)))
             found[part.number] = join_parts([part], chosen)
         return found
-
-    def _per_cell(self, blocks: Integers, per_block: Integers) -> Integers:
-        sums = np.zeros((2 * self._n_groups, per_block.shape[1]), dtype=np.int64)
-        np.add.at(sums, blocks[:, 0], per_block)
-        return sums
-
-    def _class_sums(self, blocks: Integers, per_block: Integers) -> Integers:
-        sums = np.zeros(2, dtype=np.int64)
-        self._cpu.sum_per_class(blocks, per_block, self._n_groups, len(blocks), sums)
-        return sums
-
-    def _histograms(self, key: str, lists: Any) -> Integers:
-        """``[bundle, class, joint code]`` of what is listed, the joint codes that there are."""
-        coded = self._samples[key]
-        values = np.zeros((len(coded.codes), 2, 2, N_CODES), dtype=np.int64)
-        self._cpu.add_to_histograms(coded.codes, lists, coded.sample.blocks, self._n_groups, values)
-        summed: Integers = values.sum(axis=2)[self._in_use]
-        return summed
 
 
 def codes_in_use(sizes: Integers) -> NDArray[np.bool_]:

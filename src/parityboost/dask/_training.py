@@ -51,6 +51,7 @@ class ClusterFitMixin:
     @contextmanager
     def _cluster(self: Any) -> Iterator[Any]:
         """Passes over the partitions; nothing is left on the cluster whatever happens."""
+        from ._crew import cluster_errors
         from ._preparation import Passes
 
         if self.estimator is not None:
@@ -62,7 +63,8 @@ class ClusterFitMixin:
             raise ValueError(f'device={self.device!r} is for one machine: on a cluster use device="cpu"')
         passes = Passes(self._find_client())
         try:
-            yield passes
+            with cluster_errors(passes.client):
+                yield passes
         finally:
             passes.close()
 
@@ -74,7 +76,7 @@ class ClusterFitMixin:
         return data
 
     def _prepare_rows(self: Any, passes: Any, X: Any, y: Any, sensitive: Any, weight: Any, reset: bool) -> Any:
-        """The rows in numbers; sets ``classes_`` and ``groups_``, or keeps to those that there are."""
+        """The rows in numbers; sets the labels and ``groups_``, or keeps to those that there are."""
         from ._preparation import PreparedRows
 
         self._check_sensitive(sensitive)
@@ -86,25 +88,26 @@ class ClusterFitMixin:
             names = [column_names(data.meta)[int(j)] for j in chosen]
         prepared = PreparedRows(passes, data, self.bands, names)
         labels, frame = prepared.labels(), prepared.groups(self.missing_group)
-        _, classes = read_target(labels, len(labels), None if reset else self.classes_)
+        _, classes = read_target(labels, len(labels), None if reset else self._outcomes)
         groups = NO_GROUPS.copy() if reset else self.groups_
         if frame is not None:
             named = Grouping(None, self.missing_group).apply(frame)
             _, groups = read_groups(named, len(frame), None if reset else self.groups_)
         if reset:
             self._check_found(groups)
-            self.classes_, self.groups_ = classes, groups
+            self._sensitive_names = [] if frame is None else [str(name) for name in frame.columns]
+            self._take_labels(classes)
+            self.groups_, self.n_samples_fit_ = groups, prepared.n_counted
             self._check_number_of_groups(self._settings())
-        prepared.number(classes, groups, self._grouping)
+        prepared.number(self._outcomes, groups, self._grouping)
         return prepared
 
     def _fit_on_cluster(
         self: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, validation: Any
     ) -> None:
         """All of `fit` for one training."""
-        from .._fit.ranking import MAX_RANKED
         from ._crew import Crew
-        from ._preparation import CodedRows
+        from ._preparation import MAX_HERE, CodedRows
 
         settings: Settings = self._settings()
         rng = check_random_state(self.random_state)
@@ -129,11 +132,11 @@ class ClusterFitMixin:
             if settings.threshold == "per_group":
                 source = self._group_source_of(passes, rows, sensitive_features, masses[0][0])
                 self._group_source = self._code_groups(passes, source, parts, held, separate, coded)
-            crew = Crew(passes.client, coded.encode, (len(self.groups_), coded.bundles.sizes))
+            crew = Crew(passes.client, coded.encode, (len(self.groups_), coded.bundles.bundle_of, coded.bundles.sizes))
             try:
-                # Up to so many rows come here: every margin is told apart, and the frontier can be asked for later.
+                # Up to so many rows come here, and the frontier can be asked for later.
                 n_watched = n_held if separate else n_train
-                all_here = n_watched <= MAX_RANKED
+                all_here = n_watched <= MAX_HERE
                 every = 1 if all_here else -(-n_watched // MAX_TRIED)
                 shown: list[Any] = []
                 coded.assemble(
@@ -175,37 +178,47 @@ class ClusterFitMixin:
             held: list[Any] = [False] * len(prepared.data)
             coded = CodedRows(passes, [prepared], [held])
             coded.learn(prepared.n_counted, self.max_bins, self.categorical_features)
-            crew = Crew(passes.client, coded.encode, (len(self.groups_), coded.bundles.sizes))
-            try:
-                coded.assemble(crew, lambda futures: None)
-                table = RemoteCodeTable(crew, coded)
-                ends = self._train(folds, rows, table, settings, unit, column_names(prepared.data.meta))
-                self._traffic = crew.n_messages, crew.sent, crew.received
-            finally:
-                crew.close()
             if settings.threshold == "per_group":
                 masses = prepared.cell_masses(held)[0]
                 source = self._group_source_of(passes, prepared, sensitive_features, masses)
                 self._group_source = self._code_groups(passes, source, [prepared], [held], False, coded)
-            if given is None:
-                selection = self._held_out(ends, rows)
-            else:
-                selection, unit = self._judged(passes, given, judged, ends), given.rows_per_weight
-        self._choose(ends, selection, settings, unit)
+            binner = coded.bundles.binner
 
-    def _judged(self: Any, passes: Any, given: Any, rows: list[Any], ends: list[Any]) -> SelectionData:
+            def rows_to_choose_on(trained: Any) -> SelectionData:
+                if given is None:
+                    return self._held_out(trained, rows)  # type: ignore[no-any-return]
+                return self._judged(passes, given, judged, trained, binner)  # type: ignore[no-any-return]
+
+            of_choice = unit if given is None else given.rows_per_weight
+            crew = Crew(passes.client, coded.encode, (len(self.groups_), coded.bundles.bundle_of, coded.bundles.sizes))
+            try:
+                coded.assemble(crew, lambda futures: None)
+                table = RemoteCodeTable(crew, coded)
+                self._train_and_choose(
+                    lambda settings, class_weight: self._train(folds, rows, table, settings, class_weight, unit),
+                    rows_to_choose_on,
+                    settings,
+                    of_choice,
+                    binner,
+                    column_names(prepared.data.meta),
+                )
+                self._traffic = crew.n_messages, crew.sent, crew.received
+            finally:
+                crew.close()
+
+    def _judged(self: Any, passes: Any, given: Any, rows: list[Any], trained: Any, binner: Any) -> SelectionData:
         """What the bags say about validation data."""
-        from ..recommended import blends
+        from ..recommended import blends, ensemble_of
 
         margins = []
-        for end in ends:
-            ensemble = self._ensemble.with_tables(end.effects)
+        for end in trained.ends:
+            ensemble = ensemble_of(binner, end)
             parts = passes.gather(passes.map(_margins_of, given.data.X, given.rows, ensemble=ensemble))
             margins.append(np.concatenate(parts))
         weights = [part.weights for part in rows if part.weights is not None]
         cell = np.concatenate([part.cell for part in rows])
         weight = np.concatenate(weights) if weights else np.empty(0)
-        return SelectionData(cell, weight, len(self.groups_), blends(margins))
+        return SelectionData(cell, weight, len(self.groups_), blends(margins, trained.weights))
 
     def _hold_out(self: Any, rows: Any, rng: np.random.RandomState) -> list[Any]:
         """Which rows θ is chosen on, those that a fit on one machine would hold out."""
@@ -227,22 +240,21 @@ class ClusterFitMixin:
         """The weak learner on the rows of the workers; what is shown here is watched here, if that is all there is."""
         from .._fit.loop import starting_factors
         from .._fit.samples import CodedSample
-        from ._backend import RemoteSample
+        from ._remote import NO_CODES, RemoteSample
         from ._shard import find_present
 
         session, n_groups, sizes = crew.session("fit"), len(self.groups_), coded.bundles.sizes
         sample = RemoteSample(session, "train", "kept", n_groups, coded.unit, sizes, there)
-        masses = there.backend.sum_masses(sample.codes, None, 0, None, n_groups)
-        train = CodedSample(sample, sample.codes, *find_present(coded.bundles, masses))
+        train = CodedSample(sample, NO_CODES, *find_present(coded.bundles, sample.placed.sum_masses()))
         selection, watched = train, sample
         if separate and all_here:
             selection = shown
         elif separate:
             watched = RemoteSample(session, "selection", "held", n_groups, coded.held_unit, sizes, Team(1))
-            selection = CodedSample(watched, watched.codes, train.has_missing, train.has_other)
+            selection = CodedSample(watched, NO_CODES, train.has_missing, train.has_other)
         watched.shown = coded.bundles, shown
         session.later("forget", None)
-        start = starting_factors(sample.totals, read_class_weight(self.class_weight, self.classes_))
+        start = starting_factors(sample.totals, read_class_weight(self.class_weight, self._outcomes))
         return self._native_learner(coded.bundles, train, selection, start)
 
     def _progress(self: Any, learner: Any) -> Progress:
@@ -253,8 +265,8 @@ class ClusterFitMixin:
         return Progress(type(self).__name__, n_rounds, n_rows, len(self._find_client().nthreads()))
 
     def _selection_data(self: Any, learner: Any) -> SelectionData:
-        from .._fit.learners.stump import staged_margins
-        from ._backend import RemoteSample
+        from .._fit.trees import staged_margins
+        from ._remote import RemoteSample
 
         if not isinstance(learner.selection, RemoteSample):
             data: SelectionData = super()._selection_data(learner)  # type: ignore[misc]

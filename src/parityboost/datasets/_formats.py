@@ -8,14 +8,16 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.io.common import get_handle  # type: ignore[import-not-found]
 
+from .._table.frames import to_pandas
 from ._files import DAMAGED
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}  # of text files; None: whatever is in the header
@@ -31,6 +33,15 @@ KINDS = {kind + packing: kind for kind in PACKABLE for packing in PACKINGS} | {k
 OTHER_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(\.\d{3})+(,\d+)?)")
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null")  # some of what pandas takes for missing, unless a space precedes it
+SPACES = "give sep ', ' (--sep ', ') if spaces after the separator are no part of the values"
+
+
+def hint_at_spaces(wanted: Iterable[Any], found: Iterable[Any]) -> str:
+    """What to add to an error if something that is wanted is there but for the spaces in front of it."""
+    behind_spaces = {name.lstrip() for name in found if isinstance(name, str) and name.startswith(" ")}
+    return "" if behind_spaces.isdisjoint(wanted) else f"; {SPACES}"
+
 
 @dataclass(frozen=True)
 class TextFormat:
@@ -45,12 +56,22 @@ class TextFormat:
             codecs.lookup(self.encoding or "utf-8")
         except LookupError:
             raise ValueError(f"encoding must be one of Python's, such as latin-1, got {self.encoding!r}") from None
-        if self.sep is not None and len(self.sep) != 1:
-            raise ValueError(f"sep must be one character, such as ';', got {self.sep!r}")
+        if self.sep is not None and len(self.sep.removesuffix(" ") or " ") != 1:
+            raise ValueError(f"sep must be one character, such as ';', or one and a space, ', ', got {self.sep!r}")
         if self.decimal not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}")
-        if self.sep is not None and self.sep == self.decimal:
+        if self.delimiter is not None and self.delimiter == self.decimal:
             raise ValueError(f"sep and decimal must differ, got {self.sep!r} for both")
+
+    @property
+    def delimiter(self) -> str | None:
+        """The character of ``sep``, without the space that may follow it."""
+        return None if self.sep is None else self.sep[0]
+
+    @property
+    def skips_spaces(self) -> bool:
+        """Whether spaces after the separator are no part of the values, as the user has to say."""
+        return self.sep is not None and len(self.sep) == 2
 
     def options(self, path: Path) -> dict[str, Any]:
         """What ``pandas.read_csv`` has to be told about a file."""
@@ -58,26 +79,32 @@ class TextFormat:
             "sep": self.separator(path),
             "encoding": self.encoding or "utf-8",
             "decimal": self.decimal or ".",
-            "skipinitialspace": True,
+            "skipinitialspace": self.skips_spaces,
         }
 
     def separator(self, path: Path) -> str:
         """What separates the fields of a file, by its name and, if it exists, by its header."""
-        if self.sep is not None:
-            return self.sep
+        if self.delimiter is not None:
+            return self.delimiter
         by_name = SEPARATORS[kind_of(path)]
         if by_name == "\t" or not path.is_file():
             return by_name or ","
         n_fields = {}
         for sep in CANDIDATES:
-            header = pd.read_csv(path, sep=sep, nrows=0, encoding=self.encoding or "utf-8", index_col=False)
-            n_fields[sep] = header.shape[1]
+            n_fields[sep] = len(header_of(path, sep=sep, encoding=self.encoding or "utf-8", index_col=False))
         if by_name is not None and n_fields[by_name] > 1:
             return by_name
         return max(n_fields, key=lambda sep: n_fields[sep])  # the first of those that are equal
 
 
 AS_FOUND = TextFormat()
+
+
+def header_of(path: Path, **options: Any) -> list[str]:
+    """The names of a text file's columns as pandas reads them, without making a column of each, which takes long."""
+    names: dict[Any, None] = {}
+    pd.read_csv(path, **options, nrows=0, usecols=lambda name: names.setdefault(name) is not None)
+    return list(names)
 
 
 def read_file(path: Path, text_format: TextFormat = AS_FOUND) -> pd.DataFrame:
@@ -88,7 +115,7 @@ def read_file(path: Path, text_format: TextFormat = AS_FOUND) -> pd.DataFrame:
     if kind in PARQUET:
         return _read_parquet(path)
     if kind in EXCEL:
-        return _read_excel(path)
+        return read_excel(path)[1]
     with naming(path, text_format):
         if kind in JSON_LINES:
             (table,) = read_json_lines(path, text_format)
@@ -105,15 +132,19 @@ def files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         existing_kind(path)
         return [path]
-    known = tuple(KINDS)
-    found = [file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
-    tables = sorted(file for file in found if file.name.lower().endswith(known))
+    tables = tables_in(path)
     if not tables:
         raise ValueError(f"the folder {str(path)!r} has no table: files must end in one of {_endings()}")
     kinds = {kind_of(file) for file in tables}
     if len(kinds) > 1:
         raise ValueError(f"the folder {str(path)!r} has tables of several kinds, {', '.join(sorted(kinds))}: use one")
     return tables
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """The files of a folder that would be read, in the order of their names."""
+    found = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
+    return sorted(file for file in found if is_table(file))
 
 
 def _read_folder(path: Path, text_format: TextFormat) -> pd.DataFrame:
@@ -159,10 +190,21 @@ def read_json_lines(path: Path, text_format: TextFormat, rows: int | None = None
                 raise ValueError(f"{path} must hold one JSON object per line, got another value in line {number}")
             records.append(record)
             if len(records) == rows:
-                yield pd.DataFrame(records)
+                yield _to_frame(records)
                 records = []
     if records or rows is None:
-        yield pd.DataFrame(records)
+        yield _to_frame(records)
+
+
+def _to_frame(records: list[dict[str, Any]]) -> pd.DataFrame:
+    """Records as a table in which whole numbers stay whole beside missing ones."""
+    table = pd.DataFrame(records)
+    for name in table.columns[table.dtypes == np.float64]:
+        values = [record.get(name) for record in records]
+        if all(value is None or type(value) is int for value in values) and any(value is not None for value in values):
+            with suppress(OverflowError):  # more than 64 bits
+                table[name] = pd.array(values, dtype="Int64")
+    return table
 
 
 @contextmanager
@@ -184,11 +226,13 @@ def naming(path: Path, text_format: TextFormat = AS_FOUND) -> Iterator[None]:
 def check_fields(path: Path, table: pd.DataFrame) -> None:
     """Rows with more fields than the header: pandas would take those in excess for row names."""
     if len(table) and not isinstance(table.index, pd.RangeIndex):
-        raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header")
+        hint = f": {SPACES}" if any(str(name).startswith(" ") for name in table.columns) else ""
+        raise ValueError(f"{path} has more fields in its rows than the {len(table.columns)} in its header{hint}")
 
 
 def check_numbers(path: Path, table: pd.DataFrame, text_format: TextFormat) -> None:
     """Columns of text that are numbers in another notation: each would be a category of its own."""
+    _check_blanks(path, table, text_format)
     if text_format.decimal == ".":  # it was said that they are not
         return
     for name in table.columns:
@@ -206,6 +250,20 @@ def check_numbers(path: Path, table: pd.DataFrame, text_format: TextFormat) -> N
                 advice = "give decimal ',' (--decimal ,), or '.' if they are text"
             raise ValueError(
                 f"{path}: column {name!r} looks like numbers in another notation, such as {others[0]!r}: {advice}"
+            )
+
+
+def _check_blanks(path: Path, table: pd.DataFrame, text_format: TextFormat) -> None:
+    """Columns of numbers that are text because of spaces where a value is missing."""
+    for name in table.columns:
+        if pd.api.types.is_numeric_dtype(table[name].dtype):
+            continue
+        values = pd.Series([value for value in table[name].dropna().unique() if isinstance(value, str)], dtype=object)
+        blank = values[[value.startswith(" ") and value.strip() in MISSING for value in values]]
+        others = values.drop(blank.index).str.replace(text_format.decimal or ".", ".", regex=False)
+        if len(blank) and len(others) and pd.to_numeric(others, errors="coerce").notna().all():
+            raise ValueError(
+                f"{path}: column {name!r} holds numbers, and {blank.iloc[0]!r} for a missing one: {SPACES}"
             )
 
 
@@ -234,23 +292,29 @@ def _endings() -> list[str]:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        import pyarrow
+        import pyarrow.parquet
     except ImportError as error:
         raise ImportError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
     try:
-        return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+        table: pd.DataFrame = to_pandas(pyarrow.parquet.read_table(path))
+        return table.reset_index(drop=True)
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
 
 
-def _read_excel(path: Path) -> pd.DataFrame:
-    """The first sheet of a workbook."""
+def read_excel(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The first sheet of a workbook, as its cells are and as pandas reads them.
+
+    pandas makes numbers of text that looks like numbers, and takes text such as NA for missing.
+    """
     try:
         import openpyxl  # noqa: F401
     except ImportError as error:
         raise ImportError(f"{path.name} needs openpyxl: pip install openpyxl") from error
     try:
-        return pd.read_excel(path, engine="openpyxl")
+        with pd.ExcelFile(path, engine="openpyxl") as book:
+            cells = pd.read_excel(book, dtype=object, keep_default_na=False, na_values=[""])
+            return cells, pd.read_excel(book)
     except (*DAMAGED, KeyError, ValueError, OSError) as error:
         raise ValueError(f"{path} cannot be read as an Excel workbook: {error}") from error
 

@@ -17,7 +17,7 @@ from .._table.grouping import AS_GIVEN, Grouping
 from .._table.sources import short
 from .._table.values import same_number
 from ._bunch import make_bunch
-from ._formats import TextFormat, read_file
+from ._formats import TextFormat, hint_at_spaces, read_file
 
 _PLAIN = (str, bool, int, float, np.bool_, np.number)  # what an object column may hold
 _BITS = 63  # of a whole number
@@ -68,6 +68,7 @@ def read_table(
         Of text files, such as ``"latin-1"``. None is UTF-8.
     sep : str, default=None
         What separates the fields of text files. None: a comma, semicolon, tab or vertical bar, as the header has it.
+        Spaces after it are part of the values, as in pandas, unless it is given with a space: ``", "``.
     decimal : {".", ","}, default=None
         The decimal sign of text files. None is the point, with an error if a column looks like decimal commas.
 
@@ -154,7 +155,10 @@ def check_columns(table: pd.DataFrame, **roles: list[str]) -> None:
     for role, names in roles.items():
         for name in names:
             if name not in table.columns:
-                raise ValueError(f"{role} must be in the table, got {name!r}; {_listing('columns', table.columns)}")
+                hint = hint_at_spaces([name], table.columns)
+                raise ValueError(
+                    f"{role} must be in the table, got {name!r}; {_listing('columns', table.columns)}{hint}"
+                )
 
 
 def _to_attribute(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -191,12 +195,19 @@ def find_classes(column: pd.Series[Any], positive: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"target {column.name!r} must have exactly two classes, got {len(values)}; {_listing('values', values)}"
         )
-    chosen = _match(values, positive)
-    if chosen is None:
-        raise ValueError(
-            f"positive must be a value of target {column.name!r}, got {positive!r}; {_listing('values', values)}"
-        )
+    chosen = values.index(match_label("positive", positive, column.name, values))
     return values[1 - chosen], values[chosen]
+
+
+def match_label(role: str, wanted: Any, target: Any, values: list[Any]) -> Any:
+    """A value of the target, as the table spells it."""
+    chosen = _match(values, wanted)
+    if chosen is None:
+        hint = hint_at_spaces([wanted], values)
+        raise ValueError(
+            f"{role} must be a value of target {target!r}, got {wanted!r}; {_listing('values', values)}{hint}"
+        )
+    return values[chosen]
 
 
 def _to_groups(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 from .._choice.rule import Measures, allowed_ber
 from .._choice.thresholds import first_minimum
 from ..estimators import AdaFairClassifier
-from ._reading import check_model
+from ._reading import check_one_training
 
 
 def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = None) -> pd.DataFrame:
@@ -23,7 +23,7 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model.
+        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
     values : iterable of float, optional
         Values of c between 0 and 1; 0, 0.1, …, 1 by default.
 
@@ -45,7 +45,7 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     >>> int(choices["theta"].iloc[-1]) == model.theta_
     True
     """
-    check_model(model)
+    check_one_training(model)
     if not model._fitted.choose_theta:
         raise ValueError(f"{type(model).__name__} uses all its learners: it has no θ to choose, and no parameter c")
     chosen = np.arange(11) / 10 if values is None else np.array(list(values), dtype=np.float64)

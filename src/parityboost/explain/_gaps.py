@@ -11,7 +11,7 @@ import pandas as pd
 from .._table.inputs import group_name, read_groups
 from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
-from ._reading import TOTAL, code_shares, columns_of, encode, pair_means, pair_names, score_effects
+from ._reading import TOTAL, code_shares, columns_of, encode, free_name, pair_means, pair_names, score_effects
 
 
 def gap_decomposition(
@@ -45,12 +45,12 @@ def gap_decomposition(
     -------
     DataFrame
         One row per feature, and per pair of features that trees of depth two combine, those that carry most first, and
-        a row ``total``, their sum: the difference of the means of ``decision_function``. One column per pair of groups.
+        last a row ``total``, their sum: the difference of the mean scores. One column per pair of groups. If a feature
+        is called ``total``, the sum is ``(total)``.
 
     Examples
     --------
-    >>> from parityboost import explain
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, explain
     >>> X = [[1, 5], [2, 5], [3, 4], [4, 5]]
     >>> model = AdaBoostClassifier(2).fit(X, [0, 1, 0, 1])
     >>> explain.gap_decomposition(model, X, ["a", "a", "b", "b"]).round(2)
@@ -103,12 +103,11 @@ def compare_gaps(
     Returns
     -------
     DataFrame
-        One row per feature, those that carry most first, and a row ``total``. One column per model.
+        One row per feature, those that carry most first, and last a row ``total``. One column per model.
 
     Examples
     --------
-    >>> from parityboost import explain
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, explain
     >>> X = [[1, 5], [2, 5], [3, 5], [4, 5]]
     >>> models = {f"T={T}": AdaBoostClassifier(T).fit(X, [0, 0, 1, 1]) for T in (1, 2)}
     >>> explain.compare_gaps(models, X, ["a", "b", "a", "b"])
@@ -128,7 +127,7 @@ def compare_gaps(
             raise ValueError(
                 f"there are more than two groups ({pairs}): name the two to compare, groups=(first, second)"
             )
-        gaps[name] = table.drop(index=TOTAL).iloc[:, 0]
+        gaps[name] = table.iloc[:-1, 0]
     # A pair of features that a model does not have adds nothing to its gap.
     features = list(dict.fromkeys(feature for gap in gaps.values() for feature in gap.index))
     table = pd.DataFrame({name: gap.reindex(features, fill_value=0.0) for name, gap in gaps.items()})
@@ -154,4 +153,5 @@ def _with_total(gaps: pd.DataFrame) -> pd.DataFrame:
     """The features that carry most first, and their sum."""
     order = np.argsort(-gaps.abs().max(axis=1).to_numpy(), kind="stable")
     gaps = gaps.iloc[order]
-    return pd.concat([gaps, gaps.sum().to_frame(TOTAL).T.rename_axis("feature")])
+    total = free_name(TOTAL, gaps.index)
+    return pd.concat([gaps, gaps.sum().to_frame(total).T.rename_axis("feature")])

@@ -14,11 +14,12 @@ from .._arrays import Codes, Floats
 from .._engine.codes import N_CODES
 from .._engine.threads import Team
 from .._model.pairs import Effects, Pair
+from .._model.prediction import of_one_training
 from .._table.binning import Column
 from .._table.sources import read_sources
 from ..estimators import AdaFairClassifier
 
-# Rows and columns of the tables here that stand beside those of the features.
+# The last column of contributions, and the last row of gaps, which stand beside those of the features.
 CONSTANT, TOTAL = "constant", "total"
 PAIR = " × "  # between the names of two features
 
@@ -27,10 +28,20 @@ def check_model(model: Any) -> None:
     """Whether it is a fitted model of this package's boosting."""
     if not isinstance(model, AdaFairClassifier):
         raise TypeError(
-            "expected a fitted AdaFairClassifier, AdaBoostClassifier or SMOTEBoostClassifier of parityboost, got "
-            f"{type(model).__name__}: of a pipeline pass the last step, pipeline[-1], of a search its best_estimator_"
+            "expected a fitted ParityBoostClassifier, AdaFairClassifier, AdaBoostClassifier or SMOTEBoostClassifier of "
+            f"parityboost, got {type(model).__name__}: of a pipeline pass the last step, pipeline[-1], of a search its "
+            "best_estimator_"
         )
     check_is_fitted(model)
+
+
+def check_one_training(model: Any) -> None:
+    """Whether it is such a model with one run of rounds, and not an average of several."""
+    check_model(model)
+    try:
+        of_one_training(model)
+    except AttributeError as error:
+        raise ValueError(str(error)) from None
 
 
 def score_effects(model: Any) -> tuple[Effects, float]:
@@ -50,24 +61,28 @@ def kinds_of(names: Iterable[str]) -> str:
     return "features and pairs" if any(PAIR in name for name in names) else "features"
 
 
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """A name for what is no column: in brackets if a column has that name."""
+    names = set(taken)
+    while name in names:
+        name = f"({name})"
+    return name
+
+
 def pair_names(pairs: list[Pair], columns: tuple[Column, ...]) -> list[str]:
-    """How tables name each pair, unless a column has that name."""
-    names = [PAIR.join(columns[f].name for f in pair.features) for pair in pairs]
-    taken = {column.name for column in columns}
-    for name in names:
-        if name in taken:
-            raise ValueError(f"column {name!r} has the same name as a pair of columns: rename it and fit again")
-    return names
+    """How tables name each pair."""
+    names = [column.name for column in columns]
+    for pair in pairs:
+        names.append(free_name(PAIR.join(columns[f].name for f in pair.features), names))
+    return names[len(columns) :]
 
 
 def columns_of(model: AdaFairClassifier) -> tuple[Column, ...]:
-    """The model's columns, by names that can be told apart from each other and from those of sums."""
+    """The model's columns, by names that can be told apart from each other."""
     columns: tuple[Column, ...] = model._ensemble.binner.columns
-    names = [*(column.name for column in columns), CONSTANT, TOTAL]
-    name, times = Counter(names).most_common(1)[0]
+    name, times = Counter(column.name for column in columns).most_common(1)[0]
     if times > 1:
-        other = "the sum in the tables" if name in (CONSTANT, TOTAL) else "another column"
-        raise ValueError(f"column {name!r} has the same name as {other}: rename it and fit again")
+        raise ValueError(f"column {name!r} has the same name as another column: rename it and fit again")
     return columns
 
 

@@ -19,6 +19,7 @@ from ._reading import (
     columns_of,
     encode,
     feature_effects,
+    free_name,
     pair_means,
     pair_names,
     score_effects,
@@ -45,8 +46,7 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
 
     Examples
     --------
-    >>> from parityboost import explain
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, explain
     >>> model = AdaBoostClassifier(2).fit([[1, 5], [2, 5], [3, 5], [4, 5]], [0, 0, 1, 1])
     >>> functions = explain.shape_functions(model)
     >>> functions["x0"].thresholds, functions["x1"].is_flat
@@ -75,8 +75,7 @@ def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunctio
 
     Examples
     --------
-    >>> from parityboost import explain
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, explain
     >>> model = AdaBoostClassifier(1).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
     >>> explain.shape_function(model, "x0") == explain.shape_function(model, 0)
     True
@@ -184,14 +183,14 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_samples, n_features + 1), or more
-        One column per feature and the column ``constant`` (minus the decision threshold), with the index of X. Trees of
-        depth two add a column for each pair of features that they combine, named ``"a × b"``. The sum of a row is
-        ``model.decision_function`` of it.
+        One column per feature and, last, the column ``constant`` (minus the decision threshold), with the index of X.
+        Trees of depth two add a column for each pair of features that they combine, named ``"a × b"``. What has the
+        name of a feature is in brackets: ``(constant)``. The sum of a row is its score: ``model.decision_function`` of
+        it, or minus that if the positive label is the first of ``classes_``.
 
     Examples
     --------
-    >>> from parityboost import explain
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, explain
     >>> X = [[1, 1], [2, 1], [3, 2], [4, 1]]
     >>> model = AdaBoostClassifier(3).fit(X, [0, 0, 1, 0])
     >>> parts = explain.contributions(model, X)
@@ -206,7 +205,7 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     for name, pair in zip(pair_names(pairs, columns), pairs, strict=True):
         parts[name] = pair.at(*codes[list(pair.features)])
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(codes.shape[1])
-    return pd.DataFrame({**parts, CONSTANT: constant + 0.0}, index=index)
+    return pd.DataFrame({**parts, free_name(CONSTANT, parts): constant + 0.0}, index=index)
 
 
 def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any = None) -> pd.DataFrame:
@@ -231,8 +230,7 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
 
     Examples
     --------
-    >>> from parityboost import explain
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, explain
     >>> X = [[1, 5], [2, 5], [3, 5], [4, 5]]
     >>> explain.importances(AdaBoostClassifier(1).fit(X, [0, 0, 1, 1]))
              alpha_share

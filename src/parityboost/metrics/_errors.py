@@ -9,7 +9,7 @@ class ScoringError(BaseException):
 
     Examples
     --------
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier
     >>> from parityboost.metrics import ScoringError, fairness_scorer
     >>> X, y = [[1, 5], [2, 5], [3, 4], [4, 5]], [0, 1, 0, 1]
     >>> try:

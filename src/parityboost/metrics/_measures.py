@@ -138,7 +138,10 @@ disparate_mistreatment = _measure(
 )
 
 
-_RATIO = "1 is best; US law's four-fifths rule asks for 0.8 of selection rates."
+_RATIO = (
+    "1 is best; US law's four-fifths rule asks for 0.8 of the rates of the label that is favourable to "
+    "the person: let ``pos_label`` name it."
+)
 
 
 statistical_parity_ratio = _measure(

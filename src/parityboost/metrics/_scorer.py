@@ -43,6 +43,7 @@ class FairnessScorer(_BaseScorer):
 
     def _objective(self, estimator: Any, X: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         classes = getattr(estimator, "classes_", None)
+        positive = getattr(estimator, "positive_", None if classes is None else classes[-1])
         try:
             groups = self._grouping.apply(sensitive_columns(read_table(X), self._sensitive_feature))
             counts, names = group_counts(
@@ -50,7 +51,7 @@ class FairnessScorer(_BaseScorer):
                 y_pred,
                 sensitive_features=groups,
                 sample_weight=sample_weight,
-                pos_label=None if classes is None else classes[-1],
+                pos_label=positive,
             )
         except (TypeError, ValueError) as error:
             raise ScoringError(f"{self!r}: {error}") from error

@@ -51,8 +51,7 @@ def shape_function(
 
     Examples
     --------
-    >>> from parityboost import plot
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, plot
     >>> model = AdaBoostClassifier(1).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
     >>> ax = plot.shape_function(model, "x0")
     >>> steps = ax.patches[0].get_data()
@@ -182,8 +181,7 @@ def waterfall(
 
     Examples
     --------
-    >>> from parityboost import plot
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, plot
     >>> X = [[1, 1], [2, 1], [3, 2], [4, 1]]
     >>> model = AdaBoostClassifier(3).fit(X, [0, 0, 1, 0])
     >>> ax = plot.waterfall(model, X[2:3])
@@ -199,7 +197,7 @@ def waterfall(
     parts = explain.contributions(model, row)
     if len(parts) != 1:
         raise ValueError(f"row must be one instance, got {len(parts)} rows: X.iloc[[0]] is the first one")
-    own, start, name = parts.iloc[0].drop(explain.CONSTANT), float(parts[explain.CONSTANT].iloc[0]), "constant"
+    own, start, name = parts.iloc[0, :-1], float(parts.to_numpy()[0, -1]), str(parts.columns[-1])
     if background is not None:
         mean = explain.contributions(model, background).mean()
         own, start, name = own - mean[own.index], float(mean.sum()), "mean score"
@@ -210,7 +208,7 @@ def waterfall(
     }
     own = _top_and_rest(own.to_frame("score"), top)["score"]
     ends = start + np.cumsum(own.to_numpy())
-    score = float(model.decision_function(row)[0])
+    score = float(model._score_of(row)[0])
 
     ax = _style.axes(ax, _style.height_of(len(own) + 2))
     _style.rows(ax, [name, *(shown.get(feature, feature) for feature in own.index), "score"])
@@ -227,7 +225,7 @@ def waterfall(
     ax.spines["left"].set_visible(False)
     ax.use_sticky_edges = False
     ax.margins(x=0.15)
-    ax.set_xlabel(_style.plain(f"score (above 0: {model.classes_[1]})"))
+    ax.set_xlabel(_style.plain(f"score (above 0: {model.positive_})"))
     _style.title(ax, f"Predicted class: {model.predict(row)[0]}", ROWS_TITLE)
     return ax
 
@@ -265,8 +263,7 @@ def importances(
 
     Examples
     --------
-    >>> from parityboost import plot
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, plot
     >>> model = AdaBoostClassifier(1).fit([[1, 5], [2, 5], [3, 5], [4, 5]], [0, 0, 1, 1])
     >>> ax = plot.importances(model)
     >>> [float(bar.get_width()) for bar in ax.patches]
@@ -325,8 +322,7 @@ def gap_decomposition(
 
     Examples
     --------
-    >>> from parityboost import plot
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, plot
     >>> X = [[1, 5], [2, 5], [3, 4], [4, 5]]
     >>> models = {f"T={T}": AdaBoostClassifier(T).fit(X, [0, 1, 0, 1]) for T in (1, 2)}
     >>> ax = plot.gap_decomposition(models, X, ["a", "a", "b", "b"])
@@ -344,8 +340,8 @@ def gap_decomposition(
             first = group_name(read_groups(sensitive_features, len(to_pandas(X)))[1][0])
             pair = f"group − {first}"
             gaps.columns = gaps.columns.str.removesuffix(f" − {first}")
-    parts = gaps.drop(index=explain.TOTAL)
-    shown = pd.concat([gaps.loc[[explain.TOTAL]], _top_and_rest(parts[(parts != 0).any(axis=1)], top)])
+    parts = gaps.iloc[:-1]
+    shown = pd.concat([gaps.iloc[-1:], _top_and_rest(parts[(parts != 0).any(axis=1)], top)])
     ax = _style.axes(ax, _style.height_of(len(shown), shown.shape[1]))
     _style.bars(ax, shown, _style.signed)
     ax.axhline(0.5, color=_style.FAINT, linewidth=0.8)

@@ -28,7 +28,7 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model.
+        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -39,14 +39,13 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from parityboost import plot
-    >>> from parityboost.baselines import AdaBoostClassifier
+    >>> from parityboost import AdaBoostClassifier, plot
     >>> model = AdaBoostClassifier(2).fit([[1], [2], [3], [4]], [0, 1, 0, 1])
     >>> ax = plot.history(model)
     >>> len(ax.get_lines()[0].get_xdata())  # one point per round
     2
     """
-    explain.check_model(model)
+    explain.check_one_training(model)
     settings, selection = model._fitted, explain.selection_part(model)
     if settings.notion.gaps:
         measures = [*(["er"] if settings.c < 1 else []), *(["ber"] if settings.c > 0 else []), "violation", "objective"]
@@ -78,7 +77,7 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model.
+        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -96,7 +95,7 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_lines()[0].get_label()
     'δ fnr'
     """
-    explain.check_model(model)
+    explain.check_one_training(model)
     settings = model._fitted
     if not settings.notion.gaps:
         raise ValueError(f"{type(model).__name__} has no costs to draw: its notion is {settings.notion.name!r}")
@@ -127,7 +126,7 @@ def tradeoff_c(model: AdaFairClassifier, values: Iterable[float] | None = None, 
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model.
+        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
     values : iterable of float, optional
         Values of c between 0 and 1; 0, 0.1, …, 1 by default.
     ax : Axes, optional
@@ -176,7 +175,7 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     model : AdaFairClassifier
-        A fitted model.
+        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -194,7 +193,7 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('violation (disparate mistreatment)', 'balanced error')
     """
-    explain.check_model(model)
+    explain.check_one_training(model)
     settings, selection = model._fitted, explain.selection_part(model)
     if not settings.notion.gaps:
         raise ValueError(f"{type(model).__name__} has no trade-off to draw: its notion is {settings.notion.name!r}")
@@ -228,11 +227,12 @@ def frontier(
     top: int = 6,
     ax: Axes | None = None,
 ) -> Axes:
-    """The choices of θ and threshold that no other beats, and the one with the lowest objective.
+    """The choices of θ (or fairness) and threshold that no other beats, that of ``fit``, and the lowest objective.
 
     Some points are numbered along the curve; the numbers are the row labels of :meth:`AdaFairClassifier.frontier`, so
     a point is chosen with ``row = model.frontier().loc[7]`` and ``model.set_theta(row.theta)``,
-    ``model.set_threshold(row.threshold)``.
+    ``model.set_threshold(row.threshold)``. A :class:`~parityboost.ParityBoostClassifier` has no θ but a fairness, for
+    ``model.set_fairness(row.fairness)`` if it was fitted with ``dial=True``.
 
     Parameters
     ----------
@@ -260,23 +260,29 @@ def frontier(
         raise ValueError(f"{type(model).__name__} has no trade-off to draw: its notion is {notion.name!r}")
     points = model.frontier(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
     ax = _style.axes(ax, 4.8)
-    ax.step(points["violation"], points["ber"], where="pre", color=_style.FAINT, linewidth=1, zorder=1)
+    line = points[points["violation"] == points["violation"].cummin()]  # what fit chose may be beaten
+    ax.step(line["violation"], line["ber"], where="pre", color=_style.FAINT, linewidth=1, zorder=1)
     ax.scatter(points["violation"], points["ber"], s=18, color="#0072B2", linewidths=0, zorder=2)
     # Even steps along the axis: along the table they would crowd where the points do.
     steps = np.linspace(points["violation"].min(), points["violation"].max(), top)
     for at in np.unique([int((points["violation"] - step).abs().argmin()) for step in steps]):
         row = points.iloc[at]
-        _point_label(ax, row["violation"], row["ber"], f"{points.index[at]}: θ = {row['theta']:.0f}", _style.QUIET, 1)
+        _point_label(ax, row["violation"], row["ber"], f"{points.index[at]}: {_choice(row)}", _style.QUIET, 1)
     best = points.iloc[int(points["objective"].argmin())]
     ax.plot(
         best["violation"], best["ber"], "o", markersize=11, markerfacecolor="none", markeredgecolor="#D55E00", mew=2
     )
-    _point_label(ax, best["violation"], best["ber"], f"lowest objective: θ = {best['theta']:.0f}", "#D55E00", -1)
+    _point_label(ax, best["violation"], best["ber"], f"lowest objective: {_choice(best)}", "#D55E00", -1)
     ax.margins(0.25, 0.1)
     ax.set_xlabel(f"violation ({notion.name.replace('_', ' ')})")
     ax.set_ylabel("balanced error")
-    _style.title(ax, "What θ and threshold can reach")
+    _style.title(ax, f"What {'θ' if 'theta' in points else 'fairness'} and threshold can reach")
     return ax
+
+
+def _choice(row: Any) -> str:
+    """What a row of a frontier chooses beside the threshold: θ, or for an average the point of its dial."""
+    return f"θ = {row['theta']:.0f}" if "theta" in row else f"fairness {row['fairness']:g}"
 
 
 def _point_label(ax: Axes, x: float, y: float, text: str, colour: str, side: int) -> None:

@@ -6,10 +6,12 @@ import json
 import re
 from typing import Any
 
-from ..audit._text import markdown_cell
+from ..audit._text import markdown_text
 from . import _card, _tables, _words
 from ._tables import Row, Table
 
+# What YAML asks to be escaped, and its line breaks.
+NOT_YAML = re.compile(r"[^ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 MEASURED = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy"}
 
 
@@ -35,30 +37,31 @@ def to_markdown(report: dict[str, Any]) -> str:
     # Mine
     """
     summary, about = report["summary"], _card.fields(report)
-    lines = [*_header(report), "", f"# {_line(report['title'])}", ""]
-    if summary["degenerate"]:
-        lines += [f"**{_line(summary['degenerate'])}**", ""]
+    lines = [*_header(report), "", f"# {markdown_text(report['title'])}", ""]
+    for headline in filter(None, (summary["degenerate"], " ".join(summary["no_gain"]))):
+        lines += [f"**{markdown_text(headline)}**", ""]
     for sentences in summary["people"].values():
-        lines += [f"- {_line(sentence)}" for sentence in sentences]
-    lines += ["", *(_line(sentence) for sentence in summary["sentences"])]
+        lines += [f"- {markdown_text(sentence)}" for sentence in sentences]
+    lines += ["", *(markdown_text(sentence) for sentence in summary["sentences"])]
     if report["warnings"]:
-        lines += ["", "## Warnings", "", *(f"- {_line(item['text'])}" for item in report["warnings"])]
+        lines += ["", "## Warnings", "", *(f"- {markdown_text(item['text'])}" for item in report["warnings"])]
     if about:
         lines += ["", "## About the model", ""]
         for name, texts in about:
-            lines += [f"**{name}:** {'; '.join(map(_line, texts)) or 'not given'}", ""]
-    lines += ["", "## Facts", "", *(f"- {name}: {_line(text)}" for name, text in _card.facts(report))]
-    lines += [f"- {tile['name']}: {_line(tile['value'])}. {_line(tile['remark'])}" for tile in summary["strip"]]
+            lines += [f"**{name}:** {'; '.join(map(markdown_text, texts)) or 'not given'}", ""]
+    lines += ["", "## Facts", "", *(f"- {name}: {markdown_text(text)}" for name, text in _card.facts(report))]
+    strip = [f"{tile['name']}: {tile['value']}. {tile['remark']}" for tile in summary["strip"]]
+    lines += [f"- {markdown_text(sentence)}" for sentence in strip]
     lines += ["", "## Results", "", *_table(_tables.overall(report))]
     for attribute in report["data"]["attributes"]:
         lines += ["", *_table(_tables.groups(report, attribute))]
         lines += ["", *_table(_tables.measures(report, attribute))]
     if report["comparison"]:
-        lines += ["", f"## Compared with {_line(report['comparison']['baseline'])}"]
+        lines += ["", f"## Compared with {markdown_text(report['comparison']['baseline'])}"]
         for attribute in (None, *report["data"]["attributes"]):
             lines += ["", *_table(_tables.comparison(report, attribute))]
     for title, key in (("What you can conclude", "conclude"), ("What you should not conclude", "not_conclude")):
-        lines += ["", f"## {title}", "", *(f"- {_line(item)}" for item in summary[key])]
+        lines += ["", f"## {title}", "", *(f"- {markdown_text(item)}" for item in summary[key])]
     text = "\n".join(lines)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
@@ -86,17 +89,12 @@ def _header(report: Row) -> list[str]:
 
 
 def _yaml(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _line(text: str) -> str:
-    """Text of the user's in a line of Markdown: nothing in it may start a tag, a link, a list or another line."""
-    flat = " ".join(text.split())
-    return re.sub(r"([\\`*_\[\]|#])", r"\\\1", flat).replace("<", "&lt;")
+    """Quoted as in JSON. YAML allows fewer characters unescaped, and reads escaped pairs of surrogates as two."""
+    return NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _table(table: Table) -> list[str]:
-    header = "| " + " | ".join(map(markdown_cell, table.header)) + " |"
+    header = "| " + " | ".join(map(markdown_text, table.header)) + " |"
     rule = "| " + " | ".join("---" if j < table.text else "---:" for j in range(len(table.header))) + " |"
-    rows = ["| " + " | ".join(map(markdown_cell, row)) + " |" for row in table.rows]
-    return [f"**{_line(table.caption)}**", "", header, rule, *rows]
+    rows = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in table.rows]
+    return [f"**{markdown_text(table.caption)}**", "", header, rule, *rows]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Floats
-from .._model.dial import WEIGHTS
 from .._stats import rates
 from .._stats.intervals import Interval, critical_z
 from ..estimators import AdaFairClassifier
@@ -56,7 +55,7 @@ def rounds(
     Without sample weights counts are numbers of rows.
     """
     dial = getattr(model, "_dial", None)
-    places: list[Any] = list(range(1, model.n_estimators_ + 1)) if dial is None else list(WEIGHTS)
+    places: list[Any] = list(range(1, model.n_estimators_ + 1)) if dial is None else list(dial.weights)
     here = model.theta_ if dial is None else model.fairness_
     n_groups, n_rounds = len(names), len(places)
     cell = group.astype(np.intp) * 2 + y
@@ -71,7 +70,7 @@ def rounds(
     for j, (place, labels) in enumerate(zip(places, predictions, strict=True), start=1):
         if j % every == 0 or j in (1, n_rounds) or place == here:
             kept.append(place)
-            selected.append(count(labels == model.classes_[1]))
+            selected.append(count(labels == model.positive_))
     positive = np.array(selected, dtype=np.float64)
     notion = shown_notion(model)
     counts = np.stack([totals - positive, positive], axis=-1)
@@ -79,7 +78,7 @@ def rounds(
     if dial is None:
         chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]].to_numpy()
     else:
-        points = [dial.points[WEIGHTS.index(place)] for place in kept]
+        points = [dial.points[dial.weights.index(place)] for place in kept]
         chosen = np.array([(point.ber, point.violation) for point in points])
     return {
         "groups": names,

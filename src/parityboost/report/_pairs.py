@@ -24,11 +24,10 @@ def describe(model: AdaFairClassifier, X: Any, weights: Any) -> Row:
     functions = list(explain.pair_functions(model).values())
     if not functions:
         return {"pairs": None, "n_pairs": 0, "pair_share": None}
-    parts = explain.contributions(model, X).drop(columns=explain.CONSTANT)
-    names = [f"{first} × {second}" for first, second in (function.features for function in functions)]
+    parts = explain.contributions(model, X).to_numpy()[:, :-1]
     row_weights = read_weights(weights, len(parts))
     alone, together = (
-        _movement(parts[part].sum(axis=1).to_numpy(), row_weights) for part in (parts.columns.difference(names), names)
+        _movement(part.sum(axis=1), row_weights) for part in np.split(parts, [model.n_features_in_], axis=1)
     )
     shown = [
         {

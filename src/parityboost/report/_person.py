@@ -32,7 +32,7 @@ def describe(model: AdaFairClassifier, X: Any, y: Any, weights: Any, person: Any
         raise ValueError(f"one person cannot be explained: {problem}")
     all_parts = explain.contributions(model, X)
     mean = pd.Series(np.average(all_parts.to_numpy(), axis=0, weights=weights), index=all_parts.columns)
-    own = (all_parts.iloc[person] - mean).drop(explain.CONSTANT)
+    own = (all_parts.iloc[person] - mean).iloc[:-1]
     values = X.iloc[person] if isinstance(X, pd.DataFrame) else pd.Series(np.asarray(X)[person])
     known = dict(zip(own.index, values.tolist(), strict=False))  # pairs of features come after the features
     score = float(all_parts.iloc[person].sum())
@@ -41,7 +41,7 @@ def describe(model: AdaFairClassifier, X: Any, y: Any, weights: Any, person: Any
         "row": int(person) + 1,
         "score": score,
         "mean": float(mean.sum()),
-        "predicted": to_plain(model.classes_[int(score > 0)]),
+        "predicted": to_plain(model._outcomes[int(score > 0)]),
         "true": to_plain(np.asarray(y)[person]),
         "parts": [
             {"feature": name, "value": _text(known[name]) if name in known else None, "part": float(own[name])}

@@ -302,7 +302,7 @@ def gaps(found: Row, at: int) -> Figure:
     rows = sorted(found["features"], key=lambda row: -max(map(abs, row["parts"])))
     rows = [row for row in rows if any(row["parts"])]
     n_models = len(found["models"])
-    shown = [("total", found["total"]), *((row["feature"], row["parts"]) for row in rows[:12])]
+    shown = [(_tables.total_of(found), found["total"]), *((row["feature"], row["parts"]) for row in rows[:12])]
     if len(rows) > 12:
         rest = [sum(row["parts"][m] for row in rows[12:]) for m in range(n_models)]
         kinds = explain.kinds_of(row["feature"] for row in rows[12:])

@@ -1,17 +1,17 @@
-"""The four facts on top of the page: selection ratio, gap, sensitive columns, smallest group."""
+"""The four facts on top of the page: ratio of the favourable label, gap, sensitive columns, smallest group."""
 
 from __future__ import annotations
 
 from math import floor
 from typing import Any
 
-from ..audit._text import in_a_sentence
+from ..audit._text import favours, in_a_sentence
 from . import _words
 from ._people import large_enough
 
 Row = dict[str, Any]
 
-FOUR_FIFTHS = 0.8  # the lowest selection ratio that the four-fifths rule accepts
+FOUR_FIFTHS = 0.8  # the lowest ratio of favourable predictions that the four-fifths rule accepts
 # What a gap is a gap in.
 GAP_IN = {
     "statistical_parity": "in predicted positive",
@@ -33,33 +33,71 @@ def _tile(name: str, value: str, remark: str, state: str = "plain", **more: Any)
     return {"name": name, "value": value, "remark": remark, "state": state, **more}
 
 
-def lowest_ratio(report: Row) -> Row | None:
-    """The groups with the lowest and the highest selection rate of the attribute in which they are furthest apart."""
+def lowest_ratio(report: Row, positive: bool) -> Row | None:
+    """Who gets a label least and most often, of the attribute whose groups are furthest apart in it: the positive
+    label, or the negative one. ``before`` is the lowest ratio in this attribute with the other model.
+    """
     least = report["audit"]["settings"]["min_group_size"]
     found = []
     for attribute in _words.columns(report):
         rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
-        rows = large_enough(rows, "all", least)
-        low, high = (end(rows, key=lambda row: row["selection_rate"]) for end in (min, max))
-        if high["selection_rate"] > 0:
-            ratio = low["selection_rate"] / high["selection_rate"]
-            found.append({"attribute": attribute, "ratio": ratio, "low": low["group"], "high": high["group"]})
+        shares = {row["group"]: _share(row, positive) for row in large_enough(rows, "all", least)}
+        low, high = (end(shares, key=shares.__getitem__) for end in (min, max))
+        if shares[high] > 0:
+            ratio = shares[low] / shares[high]
+            others = (report["comparison"] or {"groups": []})["groups"]
+            old = [_share(row, positive) for row in others if row["attribute"] == attribute and row["group"] in shares]
+            before = min(old) / max(old) if old and max(old) > 0 else None
+            found.append({"attribute": attribute, "ratio": ratio, "low": low, "high": high, "before": before})
     return min(found, key=lambda row: row["ratio"]) if found else None
 
 
+def _share(row: Row, positive: bool) -> float:
+    """The share of a group that is predicted positive, or negative."""
+    rate: float = row["selection_rate"]
+    return rate if positive else 1.0 - rate
+
+
 def _ratio(report: Row) -> Row:
-    name, found = "Lowest selection ratio", lowest_ratio(report)
-    if found is None:
-        return _tile(name, "–", f"Nobody is predicted “{report['data']['positive']}”.", "bad")
-    low, high = (in_a_sentence(found["attribute"], found[end]) for end in ("low", "high"))
-    if found["ratio"] >= FOUR_FIFTHS:
-        state, rule = "good", "at least 0.80, as the four-fifths rule asks"
+    """Of the favourable label; of both if it was not stated, since the four-fifths rule is about the favourable one."""
+    known = favours(report["audit"]["settings"])
+    sides = (True, False) if known is None else (known,)
+    found = [(_words.label(report, side), lowest_ratio(report, side)) for side in sides]
+    told = [_told(report, name, row) for name, row in found]
+    if known is None:
+        marks = [row["ratio"] >= FOUR_FIFTHS for _, row in found if row is not None]
+        # Where both are on one side of the mark, it does not matter which label is the favourable one.
+        state = "plain" if len({*marks}) > 1 or len(marks) < 2 else "good" if marks[0] else "bad"
+        values = " or ".join("–" if row is None else _two_digits(row["ratio"]) for _, row in found)
+        remark = "Which one is favourable was not stated."
+        return _tile("Lowest ratio, of either label", values, " ".join([*told, remark]), state)
+    name, row = "Lowest ratio of the favourable label", found[0][1]
+    if row is None:
+        return _tile(name, "–", told[0], "bad")
+    if row["ratio"] >= FOUR_FIFTHS:
+        state, rule = "good", "At least 0.80, as the four-fifths rule asks."
     else:
-        state, rule = "bad", "below 0.80, the mark of the four-fifths rule"
-    value = f"{found['ratio']:.2f}"
-    if state == "bad" and value == "0.80":  # 0.799 must not look like the mark
-        value = f"{floor(1000 * found['ratio']) / 1000:.3f}"
-    return _tile(name, value, f"{low} against {high}; {rule}.", state, share=found["ratio"], mark=FOUR_FIFTHS)
+        state, rule = "bad", "Below 0.80, the mark of the four-fifths rule."
+    value = _two_digits(row["ratio"])
+    return _tile(name, value, f"{told[0]} {rule}", state, share=row["ratio"], mark=FOUR_FIFTHS)
+
+
+def _told(report: Row, label: str, row: Row | None) -> str:
+    """Whose shares a ratio compares, and what it was with the other model."""
+    if row is None:
+        return f"Nobody is predicted “{label}”."
+    low, high = (in_a_sentence(row["attribute"], row[end]) for end in ("low", "high"))
+    before = ""
+    if row["before"] is not None and report["data"]["favourable"] is not None:
+        before = f"; with {report['comparison']['baseline']} {_two_digits(row['before'])}"
+    return f"“{label}”: {low} against {high}{before}."
+
+
+def _two_digits(ratio: float) -> str:
+    text = f"{ratio:.2f}"
+    if ratio < FOUR_FIFTHS and text == "0.80":  # 0.799 must not look like the mark
+        return f"{floor(1000 * ratio) / 1000:.3f}"
+    return text
 
 
 def _gap(report: Row) -> Row:

@@ -14,8 +14,6 @@ import pandas as pd
 
 from .. import explain
 from .._io.json_values import to_plain
-from .._model.averaged import AveragedEnsemble
-from .._model.dial import WEIGHTS
 from .._table.frames import to_pandas
 from .._table.inputs import group_names, read_groups, sensitive_columns, sensitive_frame
 from .._table.weights import read_weights
@@ -33,7 +31,9 @@ def build(
     sensitive_features: Any = None,
     baseline: Any = None,
     train: tuple[Any, Any] | None = None,
+    plain: Any = None,
     sample_weight: Any = None,
+    favourable: Any = None,
     title: str | None = None,
     about: Any = None,
     model_file: Any = None,
@@ -55,11 +55,19 @@ def build(
         The group of each row. Several columns are shown each by itself and crossed. Not needed if the model's
         ``sensitive_feature`` names columns of X.
     baseline : fitted classifier, optional
-        A model to compare with, such as :class:`parityboost.baselines.AdaBoostClassifier`.
+        A model to compare with, such as :class:`parityboost.AdaBoostClassifier`.
     train : tuple (X, y), optional
-        The training data, to fit plain AdaBoost with as many rounds and compare with that. Instead of ``baseline``.
+        The training data, to fit plain AdaBoost with as many rounds and compare with that. Instead of ``baseline``. A
+        plain model is fitted too, see there.
+    plain : fitted classifier, optional
+        A model that is after the same objective without its fairness: beside it the report says whether anything was
+        gained, and what was given up. By default the plain end of a model's dial, or one that is fitted to ``train``,
+        or ``baseline``.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights of the rows.
+    favourable : label, optional
+        The label that is favourable to the person; by default what the model was fitted with. Ratios, which the
+        four-fifths rule is about, are of this label; where it was not stated they are of both, and the report says so.
     title : str, optional
         Heading of the page.
     about : dict or path, optional
@@ -102,6 +110,11 @@ def build(
     explain.check_model(model)
     if baseline is not None and train is not None:
         raise ValueError("give baseline or train, not both: train is there to fit a baseline from")
+    if baseline is not None and not callable(getattr(baseline, "predict", None)):
+        raise TypeError(
+            f"baseline must be a fitted classifier, one with a method predict, got {type(baseline).__name__}: "
+            "predictions that are there already can be compared by an audit of each"
+        )
     X, y = to_pandas(X), to_pandas(y)
     table = model._read_new(X)
     frame = _sensitive(model, table, sensitive_features)
@@ -121,7 +134,8 @@ def build(
     options: dict[str, Any] = {
         "sensitive_features": frame,
         "sample_weight": weights,
-        "positive_label": model.classes_[1],
+        "positive_label": model.positive_,
+        "favourable": model.favourable_ if favourable is None else favourable,
         "confidence": confidence,
         "min_group_size": min_group_size,
     }
@@ -130,16 +144,19 @@ def build(
     predicted = model.predict(X, **groups_too)
     calibrated = hasattr(model, "predict_calibrated")
     scores = model.predict_calibrated(X) if calibrated else model.predict_proba(X, **groups_too)
-    audited = audit(y, predicted, scores=scores[:, 1], **options)
-    positive = np.asarray(y) == model.classes_[1]
+    audited = audit(y, predicted, scores=scores[:, 0 if model._positive_is_first else 1], **options)
+    positive = np.asarray(y) == model.positive_
     if train is not None:
         baseline = _compare.fit_baseline(model, train)
+    mitigated = model._fitted.notion.gaps
+    if mitigated and plain is None and train is not None and getattr(model, "_dial", None) is None:
+        plain = _compare.fit_plain(model, *train)
 
     report = _from_audit(audited, title or f"Fairness report: {_model.name_of(model)}", created, limit)
     report["kind"] = "model"
     report["data"] |= {
         "target": None if getattr(y, "name", None) is None else str(y.name),
-        "negative_label": to_plain(model.classes_[0]),
+        "negative_label": to_plain(model._outcomes[0]),
         "n_features": model.n_features_in_,
     }
     report["card"] = {
@@ -154,7 +171,11 @@ def build(
     if stages is not None:
         report["rounds"] = _measures.rounds(model, stages, positive, group, names, weights)
     if baseline is not None:
-        report["comparison"] = _compare.comparison(baseline, audited, X, y, predicted, options)
+        others = baseline.predict(X)
+        report["comparison"] = _compare.comparison(_model.name_of(baseline), others, audited, y, predicted, options)
+    if mitigated and (plain is not None or getattr(model, "_dial", None) is not None):
+        others = _compare.plain_end(model, X, groups_too) if plain is None else plain.predict(X)
+        report["plain"] = _compare.comparison(_compare.PLAIN, others, audited, y, predicted, options)
     report["gaps"] = _compare.gaps(model, baseline, X, positive, frame, weights)
     report["person"] = _person.describe(model, X, y, weights, at)
     if person is not None:
@@ -217,7 +238,7 @@ def build_audit(
 def _summed_up(report: dict[str, Any], found: list[dict[str, Any]]) -> dict[str, Any]:
     """The report with its words, which are made from its numbers."""
     data = report["data"]
-    for side in ("positive", "negative"):
+    for side in ("positive", "negative", "favourable"):
         data[side] = _words.named(data[f"{side}_label"], data["target"])
     known = [*found, *_warnings.of_report(report)]
     report["warnings"] = [*known, *_warnings.from_training(report, known)]
@@ -225,6 +246,7 @@ def _summed_up(report: dict[str, Any], found: list[dict[str, Any]]) -> dict[str,
     told = {attribute: _people.sentences(report, attribute, measure) for attribute in _words.columns(report)}
     report["summary"] = {
         "degenerate": _words.degenerate(report),
+        "no_gain": _words.no_gain(report),
         "people": told,
         "strip": _strip.strip(report),
         "sentences": _words.about(report),
@@ -251,6 +273,7 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
             "weighted": settings["weighted"],
             "positive_label": settings["positive_label"],
             "negative_label": None,
+            "favourable_label": settings["favourable"],
             "target": None,
             "attributes": list(dict.fromkeys(row["attribute"] for row in tables["groups"])),
         },
@@ -260,6 +283,7 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
         "model": None,
         "rounds": None,
         "comparison": None,
+        "plain": None,
         "gaps": [],
         "person": None,
     }
@@ -280,9 +304,9 @@ def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) ->
 
 def _stages(model: Any, X: Any, groups_too: dict[str, Any]) -> Any:
     """The predictions after every round, or at every point of the dial; None for an average that has neither."""
-    if not isinstance(model._ensemble, AveragedEnsemble):
+    if hasattr(model, "staged_predict"):
         return model.staged_predict(X, **groups_too)
-    if model._dial is None:
+    if not hasattr(model, "set_fairness"):
         return None
     moved = copy(model)
-    return (moved.set_fairness(w).predict(X, **groups_too) for w in WEIGHTS)
+    return (moved.set_fairness(w).predict(X, **groups_too) for w in model._dial.weights)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .. import explain
 from .._model.shapes import OTHER
+from ..audit._text import favours
 from . import _people, _words
 
 Row = dict[str, Any]
@@ -120,11 +122,15 @@ def data(report: Row, attribute: str) -> Table:
 
 def groups(report: Row, attribute: str) -> Table:
     """Every rate of every group."""
+    known = favours(report["audit"]["settings"])
+    ratios = {"selection_ratio": "Ratio, positive", "rejection_ratio": "Ratio, negative"}
+    if known is not None:
+        ratios = {"selection_ratio" if known else "rejection_ratio": "Ratio, favourable"}
     rows = [
-        [row["group"], f"{row['n']:,}", ratio(row["selection_ratio"]), *(rate(row, name) for name in RATES)]
+        [row["group"], f"{row['n']:,}", *(ratio(row[key]) for key in ratios), *(rate(row, name) for name in RATES)]
         for row in of(report["audit"]["groups"], attribute)
     ]
-    header = [attribute, "Rows", "Selection ratio", *RATES.values()]
+    header = [attribute, "Rows", *ratios.values(), *RATES.values()]
     return Table(f"Performance in each group of {attribute}, with intervals", header, rows)
 
 
@@ -214,10 +220,15 @@ def comparison(report: Row, attribute: str | None) -> Table:
     return Table(f"Differences between the groups of {attribute}, in points: lower is better", header, rows)
 
 
+def total_of(found: Row) -> str:
+    """What the sum of all features' parts of a gap is called."""
+    return explain.free_name(explain.TOTAL, (row["feature"] for row in found["features"]))
+
+
 def gaps(found: Row) -> Table:
     """What every feature adds to the difference between two groups."""
     rows = [[row["feature"], *map(score, row["parts"])] for row in found["features"]]
-    rows.append(["total", *map(score, found["total"])])
+    rows.append([total_of(found), *map(score, found["total"])])
     caption = f"Mean score of {found['high']} minus that of {found['low']}, {ABOUT[found['rows']]}"
     return Table(caption, ["Feature", *found["models"]], rows)
 

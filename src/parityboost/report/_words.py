@@ -92,23 +92,67 @@ def named(label: Any, target: str | None) -> str | None:
     return text if target is None or in_a_sentence(target, text) == text else f"{target} = {text}"
 
 
+def label(report: Row, positive: bool) -> str:
+    """The positive or the negative label in a sentence; an audit may not know the latter."""
+    data = report["data"]
+    name: str = data["positive"] if positive else data["negative"] or f"not {data['positive']}"
+    return name
+
+
 def level(report: Row) -> str:
     return f"{100 * report['audit']['settings']['confidence']:g}{NO_BREAK}% interval"
 
 
 def degenerate(report: Row) -> str | None:
     """The headline if (nearly) everyone gets the same prediction: nothing else on the page matters then."""
-    data, overall = report["data"], _overall(report)
+    overall = _overall(report)
     rate, base = overall["selection_rate"]["value"], overall["base_rate"]["value"]
     shares = {True: (rate, base), False: (1 - rate, 1 - base)}
-    rare = [label for label, (predicted, occurs) in shares.items() if predicted < HARDLY * occurs or predicted == 0]
+    rare = [side for side, (predicted, occurs) in shares.items() if predicted < HARDLY * occurs or predicted == 0]
     if not rare:
         return None
-    label = (data["negative"] or f"not {data['positive']}") if rare[0] else data["positive"]
+    name = label(report, not rare[0])
     share = shares[not rare[0]][0]
     whom = "everyone" if share == 1 else f"{percent(share)} of the rows"
     who = "The model predicts" if report["model"] else "The predictions are"
-    return f"{who} “{label}” for {whom}. Groups are treated alike because nobody is told apart: it is of no use."
+    return f"{who} “{name}” for {whom}. Groups are treated alike because nobody is told apart: it is of no use."
+
+
+def no_gain(report: Row) -> list[str]:
+    """The headline of a model that is no fairer than a plain one, and below it what was given up."""
+    compared = report["plain"] or report["comparison"]
+    if compared is None or report["model"]["notion"] not in GOALS or degenerate(report):
+        return []
+    return nothing_gained(compared, target_measure(report))
+
+
+def nothing_gained(compared: Row, measure: str) -> list[str]:
+    """If no gap is smaller than with the plain model, beyond chance: that, and what was given up, beyond chance too.
+
+    Where the plain model has a gap, beyond chance, one of less than half is not called the same, though the rows may be
+    too few to tell.
+    """
+
+    def gained(row: Row) -> bool:
+        halved = row["baseline"]["lower"] > 0 and 2 * row["model"]["value"] < row["baseline"]["value"]
+        return bool(row["upper"] < 0 or halved)
+
+    gaps = [row for row in compared["rows"] if row["measure"] == measure and row["difference"] is not None]
+    if not gaps or any(map(gained, gaps)):
+        return []
+    widest = max(gaps, key=lambda row: float(row["model"]["value"]))
+    was, now = (points(widest[which]["value"]) for which in ("baseline", "model"))
+    given_up = " and ".join(
+        f"{points(-row['difference'])} points of {MEASURES[row['measure']]} ({points(-row['upper'])} to "
+        f"{points(-row['lower'])})"
+        for row in compared["rows"]
+        if row["measure"] in PERFORMANCE and row["upper"] < 0
+    )
+    return [
+        f"No gain in fairness over {compared['baseline']} is established.",
+        f"Between the groups of {widest['attribute']}, {MEASURES[measure]} is {now} points, and {was} with the other. "
+        + (f"Given up for it: {given_up}." if given_up else "Nothing was given up for it either."),
+    ]
 
 
 def about(report: Row) -> list[str]:

@@ -1,4 +1,5 @@
-"""The passes over the rows on an NVIDIA graphics card: ``rounds.cu`` has the kernels, ``backend`` calls them.
+"""The passes over the rows on an NVIDIA graphics card: ``passes.cu`` has the kernels, ``rows`` calls them.
 
-CuPy is imported by ``backend`` alone, and that only when a fit or a prediction asks for ``device="cuda"``.
+``tables`` and ``tables.cu`` do the same for binning and prediction, ``card`` is the card and its memory. CuPy is
+imported by ``card`` alone, and that only when a fit or a prediction asks for ``device="cuda"``.
 """

@@ -1,7 +1,9 @@
-"""The compiled loops, a module per stage: ``binning``, ``histogram``, ``splitting``, ``rounds``, ``lookup``.
+"""What is compiled. ``passes`` goes over the rows of a round. ``splitting``, ``trees`` and ``boosting`` decide from
+sums: splits, trees, α, costs, new weights. ``thresholds`` and ``fronts`` measure every threshold of a round.
+``binning`` makes codes of columns, and ``lookup`` scores of codes.
 
 Free functions over arrays: the caller allocates, the kernel fills. They release the GIL, so that ordinary threads can
-share the work. No classes, no Python objects, no decisions about the model: those belong to ``_fit``.
+share the work. No Python objects; arrays that belong together travel as a named tuple.
 
 Training rows are sorted by class and, within it, by group. A *cell* is one (class, group), a *block* a run of rows
 within one cell, ``(cell, first row, last row + 1)``: inside a block the class, the group and hence the cost of a

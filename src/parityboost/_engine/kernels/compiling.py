@@ -95,19 +95,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, nogil=True, _nrt=True)
 
 
-def compiled_brief(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what takes a few microseconds: it keeps the GIL, which would take longer to get back."""
-    return _compiled(function, nogil=False, _nrt=True)
-
-
 def compiled_lean(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for what makes no arrays: nobody has to count who holds them, which is much of the time to compile."""
     return _compiled(function, nogil=True, _nrt=False)
-
-
-def compiled_lean_brief(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Lean and brief."""
-    return _compiled(function, nogil=False, _nrt=False)
 
 
 def compiled_inner(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..codes import MISSING
-from .compiling import Array, compiled, compiled_inner, compiled_lean, compiled_lean_brief
+from .compiling import Array, compiled, compiled_inner, compiled_lean
 
 GINI, ERROR = 0, 1
 # Two scores this close (relative to the total weight) are equal: the first candidate wins, whatever the rounding.
 TIE = 1e-12
-# The leaves of a stump.
+# The sides of a split.
 RIGHT, LEFT = 0, 1
 # No leaf is surer than half the log-odds of 1 + DOUBT to DOUBT.
 DOUBT = 0.1
@@ -256,7 +256,7 @@ def best_split(
             scores[f], splits[f], missing_left[f] = score, 0, True
 
 
-@compiled_lean_brief
+@compiled_lean
 def choose_split(
     histograms: Array, columns: Columns, total: float, found: Found, leaf_of_code: Array, leaf_sums: Array
 ) -> int:
@@ -289,27 +289,7 @@ def choose_split(
     return best
 
 
-@compiled_lean_brief
-def choose_stump(
-    histograms: Array,
-    mass_of: Array,
-    columns: Columns,
-    total: float,
-    found: Found,
-    leaf_of_code: Array,
-    leaf_sums: Array,
-    leaf_mass: Array,
-) -> int:
-    """:func:`choose_split`, and ``leaf_mass[leaf, y]``, the sample weight (from ``mass_of[y, bundle, joint code]``)."""
-    best: int = choose_split(histograms, columns, total, found, leaf_of_code, leaf_sums)
-    leaf_mass[:] = 0
-    for joint in range(leaf_of_code.shape[0]):
-        for y in range(2):
-            leaf_mass[leaf_of_code[joint], y] += mass_of[y, columns.bundle_of[best], joint]
-    return best
-
-
-@compiled_lean_brief
+@compiled_lean
 def vote_of(negative: float, positive: float, total: float, rate: float, grid: float) -> tuple[float, float, float]:
     """Vote of a leaf, the share of its weight that agrees with it, and the weight that does not.
 

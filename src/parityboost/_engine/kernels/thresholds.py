@@ -1,6 +1,12 @@
-"""All thresholds of a round at once: rows kept in the order of their margins, and what each threshold would give."""
+"""All thresholds of a round at once: margins in order, and what each threshold would give.
+
+Margins are given as *entries* in ascending order, each of one cell and some mass. An entry is a row, of which the
+margin is known; or, if there are very many rows, all rows of a cell in a bucket of margins, between its borders.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,61 +15,97 @@ from .fronts import first_lowest, list_front
 
 # The rates that thresholds are measured by here.
 SELECTION, FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1, 2
+CHUNK_SIZE = 1 << 10  # counts of so many thresholds and cells stay in the cache
+MANY_GROUPS = 64
+
+
+class Yardstick(NamedTuple):
+    """What thresholds are measured by: rates of groups that stay the same."""
+
+    totals: Array  # mass per cell
+    kinds: Array  # of rates
+    beliefs: Array  # [kind, place]: how far rates are believed, each once
+    belief_of: Array  # [kind, group]: the place of its own
+    c: float
+
+
+class Looked(NamedTuple):
+    """Entries, thresholds and what these give, by round."""
+
+    below: Array  # [round, entry]: the border below it, or its margin
+    above: Array
+    cells: Array
+    mass: Array  # empty for one each
+    n_entries: Array
+    thresholds: Array  # [round, threshold]
+    n_below: Array  # entries at or below each
+    n_thresholds: Array
+    measures: Array  # [round, measure, threshold]: balanced error, violation, what it is judged by, objective
+    fronts: Array  # [round, …]: thresholds that no other beats in two measures
+    n_fronts: Array
+    lowest: Array  # [round]: the one with the lowest balanced error
+
+    @classmethod
+    def room(cls, n_rounds: int, n_entries: int, n_cells: int, has_mass: bool, has_borders: bool) -> Looked:
+        """Arrays to be filled."""
+        entries, thresholds = (n_rounds, n_entries), (n_rounds, n_entries + 2)
+        below = np.empty(entries)
+        n_thresholds, n_fronts, lowest, n_there = np.zeros((4, n_rounds), dtype=np.int64)
+        return cls(
+            below,
+            np.empty(entries) if has_borders else below,
+            np.empty(entries, dtype=np.min_scalar_type(n_cells)),
+            np.empty(entries if has_mass else (n_rounds, 0)),
+            n_there,
+            np.empty(thresholds),
+            np.empty(thresholds, dtype=np.int64),
+            n_thresholds,
+            np.empty((n_rounds, 4, n_entries + 2)),
+            np.empty(thresholds, dtype=np.intp),
+            n_fronts,
+            lowest,
+        )
 
 
 @compiled
-def merge_leaves(
-    rows: Array,
-    margins: Array,
-    column: Array,
-    leaf_of_code: Array,
-    steps: Array,
-    n_leaves: int,
-    run_rows: Array,
-    run_margins: Array,
+def sort_rows(
+    margin: Array, cell: Array, mass: Array, starts: Array, below: Array, cells: Array, masses: Array
 ) -> None:
-    """Rows in the order of their margins, after ``steps[leaf]`` of two or four leaves was added to them.
+    """Rows as entries; an empty ``mass`` means one each.
 
-    All rows of a leaf move by the same step and stay in order, so there are sorted runs to merge. Each run has a place
-    more than there are rows; those of four leaves are merged two by two first, into n + 2 places behind them.
+    They are dealt out to the buckets between ``starts`` first, which are in order, so that few have to be moved after
+    that.
     """
-    n = rows.shape[0]
-    ends = np.empty(n_leaves, dtype=np.uint32)  # an index without a sign need not be looked at for one
-    for leaf in range(n_leaves):
-        ends[leaf] = leaf * (n + 1)
-    for k in range(n):
-        leaf = leaf_of_code[column[rows[k]]]
-        end = ends[leaf]
-        run_rows[end], run_margins[end] = rows[k], margins[k] + steps[leaf]
-        ends[leaf] = end + np.uint32(1)
-    for leaf in range(n_leaves):
-        run_margins[ends[leaf]] = np.inf
-    if n_leaves == 2:
-        merge_runs(run_rows, run_margins, np.int64(0), n + 1, rows, margins)
-        return
-    first, last = 4 * (n + 1), 5 * (n + 1)
-    middle = first + int(ends[0]) + int(ends[1]) - n  # where the second half starts, behind the end of the first
-    run_margins[middle - 1], run_margins[last] = np.inf, np.inf
-    for half in range(2):
-        start, stop = (first, middle - 1) if half == 0 else (middle, last)
-        left = 2 * half * (n + 1)
-        merge_runs(run_rows, run_margins, left, left + n + 1, run_rows[start:stop], run_margins[start:stop])
-    merge_runs(run_rows, run_margins, first, middle, rows, margins)
-
-
-@compiled_inner
-def merge_runs(run_rows: Array, run_margins: Array, first: int, second: int, rows: Array, margins: Array) -> None:
-    """Two sorted runs, each with infinity behind it, as one: linear, and without a branch that depends on the data.
-
-    Of equals those of the first run are first.
-    """
-    i, j = np.uint32(first), np.uint32(second)
-    for k in range(rows.shape[0]):
-        is_second = run_margins[j] < run_margins[i]
-        p = j if is_second else i
-        rows[k], margins[k] = run_rows[p], run_margins[p]
-        i += np.uint32(not is_second)
-        j += np.uint32(is_second)
+    n, n_buckets, weighted = margin.shape[0], starts.shape[0] - 1, mass.shape[0] > 0
+    low, high = np.inf, -np.inf
+    for i in range(n):
+        low = margin[i] if margin[i] < low else low
+        high = margin[i] if margin[i] > high else high
+    per_step = (n_buckets - 1) / (high - low) if high > low else 0.0
+    starts[:] = 0
+    for i in range(n):
+        starts[int((margin[i] - low) * per_step) + 1] += 1
+    for b in range(n_buckets):
+        starts[b + 1] += starts[b]
+    for i in range(n):
+        b = int((margin[i] - low) * per_step)
+        k = starts[b]
+        starts[b] = k + 1
+        below[k], cells[k] = margin[i], cell[i]
+        if weighted:
+            masses[k] = mass[i]
+    for k in range(1, n):
+        value, of, weight = below[k], cells[k], masses[k] if weighted else 1.0
+        at = k
+        while at > 0 and below[at - 1] > value:
+            below[at], cells[at] = below[at - 1], cells[at - 1]
+            if weighted:
+                masses[at] = masses[at - 1]
+            at -= 1
+        if at < k:
+            below[at], cells[at] = value, of
+            if weighted:
+                masses[at] = weight
 
 
 @compiled
@@ -76,6 +118,44 @@ def count_margins(margin: Array, grid: float, shift: int, lowest: int, cell: Arr
     for i in range(margin.shape[0]):
         bucket = ((np.int64(np.rint(margin[i] / grid)) - 1) >> shift) - lowest
         counts[bucket, cell[i]] += mass[i] if weighted else 1
+
+
+@compiled
+def list_buckets(
+    counts: Array, grid: float, shift: int, lowest: int, below: Array, above: Array, cells: Array, masses: Array
+) -> int:
+    """What was counted as entries, and how many; the counts are 0 afterwards."""
+    n = 0
+    for bucket in range(counts.shape[0]):
+        for cell in range(counts.shape[1]):
+            if counts[bucket, cell] > 0:
+                below[n] = grid * float((bucket + lowest) << shift)
+                above[n] = grid * float((bucket + lowest + 1) << shift)
+                cells[n], masses[n] = cell, counts[bucket, cell]
+                counts[bucket, cell] = 0
+                n += 1
+    return n
+
+
+@compiled
+def find_buckets(margin: Array, grid: float, n_buckets: int) -> tuple[int, int]:
+    """How wide buckets of margins are, as a power of two of steps of the grid, and the number of the lowest."""
+    low, high = np.inf, -np.inf
+    for i in range(margin.shape[0]):
+        low = margin[i] if margin[i] < low else low
+        high = margin[i] if margin[i] > high else high
+    found: tuple[int, int] = buckets_between(low, high, grid, n_buckets)
+    return found
+
+
+@compiled
+def buckets_between(low: float, high: float, grid: float, n_buckets: int) -> tuple[int, int]:
+    """The same for the lowest and the highest margin: there are at most one more than so many buckets."""
+    lowest, highest = np.int64(np.rint(low / grid)) - 1, np.int64(np.rint(high / grid)) - 1
+    shift = 0
+    while (highest - lowest) >> shift >= n_buckets:
+        shift += 1
+    return shift, int(lowest >> shift)
 
 
 @compiled
@@ -106,245 +186,205 @@ def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n
 
 
 @compiled
-def count_below(rows: Array, cell: Array, mass: Array, n_below: Array, negatives: Array) -> None:
-    """``negatives[t, cell]`` = mass among the first ``n_below[t]`` rows, which ascend; an empty ``mass``: one each."""
+def count_below(cells: Array, mass: Array, n_below: Array, negatives: Array) -> None:
+    """``negatives[t, cell]`` = mass among the first ``n_below[t]`` entries, which ascend; no ``mass``: one each."""
     weighted = mass.shape[0] > 0
-    sums = np.zeros(negatives.shape[1], dtype=negatives.dtype)
+    sums = np.zeros(negatives.shape[1])
     k = 0
     for t in range(n_below.shape[0]):
         while k < n_below[t]:
-            sums[cell[rows[k]]] += mass[rows[k]] if weighted else 1
+            sums[cells[k]] += mass[k] if weighted else 1.0
             k += 1
         for c in range(sums.shape[0]):
             negatives[t, c] = sums[c]
 
 
-@compiled_inner
-def measure_for_two(
-    rows: Array,
-    cell: Array,
-    mass: Array,
-    n_below: Array,
-    all_of: Array,
-    rates: Array,
-    belief: Array,
-    is_drawn: bool,
-    c: float,
-    ber: Array,
-    violation: Array,
-    judged: Array,
-    objective: Array,
-) -> None:
-    """What :func:`measure_thresholds` does, for two groups, in a third of the time."""
-    weighted, n_kinds = mass.shape[0] > 0, rates.shape[0]
-    negatives, positives = all_of[0], all_of[1]
-    everyone = negatives + positives
-    below0, below1, below2, below3 = 0.0, 0.0, 0.0, 0.0
-    k = 0
-    for t in range(n_below.shape[0]):
-        while k < n_below[t]:
-            one, of = mass[rows[k]] if weighted else 1.0, cell[rows[k]]
-            below0 += one if of == 0 else 0.0
-            below1 += one if of == 1 else 0.0
-            below2 += one if of == 2 else 0.0
-            below3 += one if of == 3 else 0.0
-            k += 1
-        rejected, missed = below0 + below1, below2 + below3
-        alarms = negatives - rejected
-        if negatives == 0.0:
-            ber[t] = missed / positives
-        elif positives == 0.0:
-            ber[t] = alarms / negatives
-        else:
-            ber[t] = 0.5 * (missed / positives + alarms / negatives)
-        total, drawn_total = 0.0, 0.0
-        for kind in range(n_kinds):
-            first = rates[kind, 0, 0] + rates[kind, 0, 1] * below0 + rates[kind, 0, 2] * below2
-            second = rates[kind, 1, 0] + rates[kind, 1, 1] * below1 + rates[kind, 1, 2] * below3
-            total += abs(first - second)
-            common = rates[kind, 2, 0] + rates[kind, 2, 1] * rejected + rates[kind, 2, 2] * missed
-            first, second = common + belief[kind, 0] * (first - common), common + belief[kind, 1] * (second - common)
-            drawn_total += abs(first - second)
-        violation[t] = total
-        judged[t] = drawn_total if is_drawn else total
-        objective[t] = c * ber[t] + (1.0 - c) * (missed + alarms) / everyone + judged[t]
-
-
 @compiled
-def measure_thresholds(
-    rows: Array,
-    cell: Array,
-    mass: Array,
-    n_below: Array,
-    totals: Array,
-    kinds: Array,
-    belief: Array,
-    c: float,
-    ber: Array,
-    violation: Array,
-    judged: Array,
-    objective: Array,
-) -> None:
-    """Balanced error, violation and objective, Eq. (16), at every threshold; ``totals[cell]`` is all there is.
+def measure_thresholds(cells: Array, mass: Array, n_below: Array, yardstick: Yardstick, measures: Array) -> None:
+    """Balanced error, violation, what it is judged by and objective, Eq. (16), at every threshold: ``measures[:, t]``.
 
-    The violation is the sum of the spreads of some ``kinds`` of rates. In that which is ``judged`` and counts in the
-    objective, the rate of a group is drawn towards that of everyone, unless its ``belief[kind, group]`` is 1. An empty
-    ``mass`` means one each.
+    The violation is the sum of the spreads of some kinds of rates. In that which is judged and counts in the objective,
+    the rate of a group is drawn towards that of everyone, unless it is believed whole. An empty ``mass``: one each.
+
+    Some thresholds are measured at a time, so that each step is a loop over neighbouring numbers. Of many groups few
+    have entries between these thresholds; of the others, which keep their rates there, only the lowest and the highest
+    among those that are believed alike can be the lowest and the highest of all.
     """
+    totals, kinds, beliefs, belief_of, c = yardstick
     weighted = mass.shape[0] > 0
-    n_groups, n_kinds = totals.shape[0] // 2, kinds.shape[0]
-    all_of = np.zeros(2)  # per class
-    for k in range(2 * n_groups):
-        all_of[k // n_groups] += totals[k]
-    everyone = all_of[0] + all_of[1]
-    # Every rate is linear in what is below the threshold: constant + of_negatives · below + of_positives · below. That
-    # of a group which has none is NaN, and NaN is never compared. The last group is everyone.
+    n_kinds, n_thresholds, n_groups = kinds.shape[0], n_below.shape[0], totals.shape[0] // 2
+    all_negative, all_positive = 0.0, 0.0
+    for g in range(n_groups):
+        all_negative += totals[g]
+        all_positive += totals[n_groups + g]
     rates = np.zeros((n_kinds, n_groups + 1, 3))
+    list_rates(totals, kinds, all_negative, all_positive, rates)
+    is_drawn = False
     for kind in range(n_kinds):
+        for k in range(beliefs.shape[1]):
+            is_drawn = is_drawn or beliefs[kind, k] != 1.0
+    is_many = n_groups > MANY_GROUPS
+    chunk = max(min(MANY_GROUPS if is_many else CHUNK_SIZE // (2 * n_groups), n_thresholds), 1)
+    below, sums = np.empty((2, n_groups, chunk)), np.zeros((2, n_groups))
+    moving, is_moving = np.arange(n_groups), np.ones(n_groups, dtype=np.bool_)  # groups with entries here
+    resting = np.empty((2, beliefs.shape[1]))  # lowest and highest rate of the others, by belief
+    rejected, missed, low, high = np.empty((4, chunk))
+    ber, violation, judged, objective = measures[0], measures[1], measures[2], measures[3]
+    k = 0
+    for start in range(0, n_thresholds, chunk):
+        n, n_moving = min(chunk, n_thresholds - start), n_groups
+        if is_many:
+            n_moving = 0
+            is_moving[:] = False
+            for i in range(k, n_below[start + n - 1]):
+                g = cells[i] % n_groups
+                if not is_moving[g]:
+                    is_moving[g], moving[n_moving] = True, g
+                    n_moving += 1
+        still_rejected, still_missed = 0.0, 0.0
+        for g in range(n_groups):
+            if not is_moving[g]:
+                still_rejected += sums[0, g]
+                still_missed += sums[1, g]
+        for t in range(n):
+            while k < n_below[start + t]:
+                sums[cells[k] // n_groups, cells[k] % n_groups] += mass[k] if weighted else 1.0
+                k += 1
+            rejected[t], missed[t] = still_rejected, still_missed
+            for m in range(n_moving):
+                below[0, m, t], below[1, m, t] = sums[0, moving[m]], sums[1, moving[m]]
+        for m in range(n_moving):
+            for t in range(n):
+                rejected[t] += below[0, m, t]
+                missed[t] += below[1, m, t]
+        for t in range(n):
+            alarms = all_negative - rejected[t]
+            if all_negative == 0.0:
+                ber[start + t] = missed[t] / all_positive
+            elif all_positive == 0.0:
+                ber[start + t] = alarms / all_negative
+            else:
+                ber[start + t] = 0.5 * (missed[t] / all_positive + alarms / all_negative)
+            violation[start + t], judged[start + t] = 0.0, 0.0
+        for kind in range(n_kinds):
+            of_all = rates[kind, n_groups]
+            if is_many:
+                resting[0], resting[1] = np.inf, -np.inf
+                for g in range(n_groups):
+                    if not is_moving[g]:
+                        rate = rates[kind, g, 0] + rates[kind, g, 1] * sums[0, g] + rates[kind, g, 2] * sums[1, g]
+                        b = belief_of[kind, g]
+                        resting[0, b] = rate if rate < resting[0, b] else resting[0, b]
+                        resting[1, b] = rate if rate > resting[1, b] else resting[1, b]
+            for drawn in range(2 if is_drawn else 1):
+                low[:], high[:] = np.inf, -np.inf
+                if is_many:
+                    for b in range(beliefs.shape[1]):
+                        if resting[1, b] >= resting[0, b]:
+                            for t in range(n):
+                                lower, higher = resting[0, b], resting[1, b]
+                                if drawn:
+                                    common = of_all[0] + of_all[1] * rejected[t] + of_all[2] * missed[t]
+                                    lower = common + beliefs[kind, b] * (lower - common)
+                                    higher = common + beliefs[kind, b] * (higher - common)
+                                low[t] = lower if lower < low[t] else low[t]
+                                high[t] = higher if higher > high[t] else high[t]
+                for m in range(n_moving):
+                    of, trust = rates[kind, moving[m]], beliefs[kind, belief_of[kind, moving[m]]]
+                    for t in range(n):
+                        rate = of[0] + of[1] * below[0, m, t] + of[2] * below[1, m, t]
+                        if drawn:
+                            common = of_all[0] + of_all[1] * rejected[t] + of_all[2] * missed[t]
+                            rate = common + trust * (rate - common)
+                        low[t] = rate if rate < low[t] else low[t]
+                        high[t] = rate if rate > high[t] else high[t]
+                target = judged if drawn else violation
+                for t in range(n):
+                    target[start + t] += high[t] - low[t] if high[t] >= low[t] else np.nan
+        for t in range(n):
+            if not is_drawn:
+                judged[start + t] = violation[start + t]
+            wrong = (1.0 - c) * (missed[t] + (all_negative - rejected[t])) / (all_negative + all_positive)
+            objective[start + t] = c * ber[start + t] + wrong + judged[start + t]
+
+
+@compiled_inner
+def list_rates(totals: Array, kinds: Array, all_negative: float, all_positive: float, rates: Array) -> None:
+    """Every rate is linear in what is below a threshold: constant + of_negatives · below + of_positives · below.
+
+    That of a group which has none is NaN, and NaN is never compared. The last group is everyone.
+    """
+    n_groups = rates.shape[1] - 1
+    for kind in range(kinds.shape[0]):
+        n_known = 0
         for g in range(n_groups + 1):
-            negatives, positives = (totals[g], totals[n_groups + g]) if g < n_groups else (all_of[0], all_of[1])
+            negatives, positives = (totals[g], totals[n_groups + g]) if g < n_groups else (all_negative, all_positive)
+            rate = rates[kind, g]
             if kinds[kind] == FALSE_NEGATIVE:
-                rates[kind, g, 2] = 1.0 / positives if positives > 0.0 else np.nan
+                rate[2] = 1.0 / positives if positives > 0.0 else np.nan
             elif kinds[kind] == FALSE_POSITIVE:
-                rates[kind, g, 0], rates[kind, g, 1] = 1.0, -1.0 / negatives if negatives > 0.0 else np.nan
+                rate[0], rate[1] = 1.0, -1.0 / negatives if negatives > 0.0 else np.nan
             else:
                 share = 1.0 / (negatives + positives) if negatives + positives > 0.0 else np.nan
-                rates[kind, g, 0], rates[kind, g, 1], rates[kind, g, 2] = 1.0, -share, -share
-        n_known = 0
-        for g in range(n_groups):
-            n_known += not np.isnan(rates[kind, g].sum())
+                rate[0], rate[1], rate[2] = 1.0, -share, -share
+            if g < n_groups:
+                n_known += not np.isnan(rate[0] + rate[1] + rate[2])
         if n_known < min(2, n_groups):  # nothing to compare, which is not the same as no difference
-            rates[kind] = np.nan
-    n_drawn = 0
-    for kind in range(n_kinds):
-        for g in range(n_groups):
-            n_drawn += belief[kind, g] != 1.0
-    is_drawn = n_drawn > 0
-    if n_groups == 2:
-        measure_for_two(
-            rows, cell, mass, n_below, all_of, rates, belief, is_drawn, c, ber, violation, judged, objective
-        )
-        return
-    below = np.zeros(2 * n_groups)
-    k = 0
-    for t in range(n_below.shape[0]):
-        while k < n_below[t]:
-            below[cell[rows[k]]] += mass[rows[k]] if weighted else 1.0
-            k += 1
-        rejected, missed = 0.0, 0.0
-        for g in range(n_groups):
-            rejected += below[g]
-            missed += below[n_groups + g]
-        alarms = all_of[0] - rejected
-        if all_of[0] == 0.0:
-            ber[t] = missed / all_of[1]
-        elif all_of[1] == 0.0:
-            ber[t] = alarms / all_of[0]
-        else:
-            ber[t] = 0.5 * (missed / all_of[1] + alarms / all_of[0])
-        total, drawn_total = 0.0, 0.0
-        for kind in range(n_kinds):
-            lowest, highest = np.inf, -np.inf
-            for g in range(n_groups):
-                rate = rates[kind, g, 0] + rates[kind, g, 1] * below[g] + rates[kind, g, 2] * below[n_groups + g]
-                lowest = rate if rate < lowest else lowest
-                highest = rate if rate > highest else highest
-            total += highest - lowest if highest >= lowest else np.nan
-            if is_drawn:
-                everyones = rates[kind, n_groups]
-                common = everyones[0] + everyones[1] * rejected + everyones[2] * missed
-                lowest, highest = np.inf, -np.inf
-                for g in range(n_groups):
-                    rate = rates[kind, g, 0] + rates[kind, g, 1] * below[g] + rates[kind, g, 2] * below[n_groups + g]
-                    rate = common + belief[kind, g] * (rate - common)
-                    lowest = rate if rate < lowest else lowest
-                    highest = rate if rate > highest else highest
-                drawn_total += highest - lowest if highest >= lowest else np.nan
-        violation[t] = total
-        judged[t] = drawn_total if is_drawn else total
-        objective[t] = c * ber[t] + (1.0 - c) * (missed + alarms) / everyone + judged[t]
+            for g in range(n_groups + 1):
+                rates[kind, g, 0] = np.nan
 
 
 @compiled
 def measure_rounds(
     n_rounds: int,
-    columns: Array,
-    leaf_of_code: Array,
+    leaves: Array,
     steps: Array,
-    n_leaves: Array,
-    rows: Array,
-    margins: Array,
-    run_rows: Array,
-    run_margins: Array,
+    margin: Array,
     cell: Array,
     mass: Array,
-    totals: Array,
-    kinds: Array,
-    belief: Array,
-    c: float,
-    judged_by: int,
-    ranked: Array,
-    thresholds: Array,
-    n_below: Array,
-    n_thresholds: Array,
-    measures: Array,
-    fronts: Array,
-    n_fronts: Array,
-    lowest: Array,
+    starts: Array,
+    counts: Array,
+    grid: float,
+    yardstick: Yardstick,
+    limit: float,
+    above_limit: float,
+    looked: Looked,
 ) -> None:
-    """Some rounds after each other: rows in the order of their margins, all thresholds, and what each would give.
+    """Some rounds after each other: margins in order, all thresholds, and what each would give.
 
-    Round j puts the rows into ``n_leaves[j]`` leaves, two or four; its rows in order are ``ranked[j]``, its thresholds
-    the first ``n_thresholds[j]`` of ``thresholds[j]``, with ``measures[:, j]``. Those that no other beats in balanced
-    error and in the measure ``judged_by`` are the first ``n_fronts[j]`` of ``fronts[j]``; the one with the lowest
-    balanced error is ``lowest[j]``. See the functions above.
+    Round j adds ``steps[j, leaves[j, row]]`` to the margins. The rows are entries if there are ``starts`` to sort them
+    with; otherwise margins are counted in the buckets of ``counts``. Thresholds are in the front if no other beats them
+    in balanced error and in cost, which is the objective, or ``above_limit`` and the violation if that is above
+    ``limit``.
     """
-    distance = np.empty(thresholds.shape[1])
     for j in range(n_rounds):
-        merge_leaves(rows, margins, columns[j], leaf_of_code[j], steps[j], n_leaves[j], run_rows, run_margins)
-        for k in range(rows.shape[0]):
-            ranked[j, k] = rows[k]
-        n = list_thresholds(margins, margins, False, thresholds[j], n_below[j])
-        n_thresholds[j] = n
-        measure_thresholds(
-            rows,
-            cell,
-            mass,
-            n_below[j, :n],
-            totals,
-            kinds,
-            belief,
-            c,
-            measures[0, j],
-            measures[1, j],
-            measures[2, j],
-            measures[3, j],
-        )
-        for k in range(n):
-            distance[k] = abs(thresholds[j, k])
-        n_fronts[j] = list_front(measures[0, j, :n], measures[judged_by, j, :n], distance[:n], fronts[j])
-        lowest[j] = first_lowest(measures[0, j, :n])
+        for i in range(margin.shape[0]):
+            margin[i] += steps[j, leaves[j, i]]
+        below, above, cells, masses = looked.below[j], looked.above[j], looked.cells[j], looked.mass[j]
+        n = margin.shape[0]
+        if starts.shape[0] > 0:
+            sort_rows(margin, cell, mass, starts, below, cells, masses)
+        else:
+            shift, lowest = find_buckets(margin, grid, counts.shape[0] - 1)
+            count_margins(margin, grid, shift, lowest, cell, mass, counts)
+            n = list_buckets(counts, grid, shift, lowest, below, above, cells, masses)
+        looked.n_entries[j] = n
+        measure_entries(j, n, yardstick, limit, above_limit, looked)
 
 
 @compiled
-def count_fronts(
-    ranked: Array, cell: Array, mass: Array, n_below: Array, fronts: Array, n_fronts: Array, negatives: Array
+def measure_entries(
+    j: int, n_entries: int, yardstick: Yardstick, limit: float, above_limit: float, looked: Looked
 ) -> None:
-    """``negatives[t, cell]`` = mass at or below the thresholds in the fronts of rounds, one after another."""
-    weighted, n_cells = mass.shape[0] > 0, negatives.shape[1]
-    sums = np.zeros(n_cells, dtype=np.int64)
-    place_of = np.empty(ranked.shape[1] + 2, dtype=np.int64)  # of the threshold below which so many rows are
-    start = 0
-    for j in range(n_fronts.shape[0]):
-        place_of[:] = -1
-        for k in range(n_fronts[j]):
-            place_of[n_below[j, fronts[j, k]]] = start + k
-        sums[:] = 0
-        for i in range(ranked.shape[1] + 1):
-            if place_of[i] >= 0:
-                for c in range(n_cells):
-                    negatives[place_of[i], c] = sums[c]
-            if i < ranked.shape[1]:
-                row = ranked[j, i]
-                sums[cell[row]] += mass[row] if weighted else 1
-        start += n_fronts[j]
+    """The thresholds between the entries of round j, and what each would give."""
+    below, above, at = looked.below[j, :n_entries], looked.above[j, :n_entries], looked.thresholds[j]
+    n = list_thresholds(below, above, False, at, looked.n_below[j])
+    looked.n_thresholds[j] = n
+    measures = looked.measures[j]
+    measure_thresholds(looked.cells[j], looked.mass[j], looked.n_below[j, :n], yardstick, measures)
+    distance, cost = np.empty((2, n))
+    for k in range(n):
+        distance[k] = abs(at[k])
+        cost[k] = measures[3, k] if measures[1, k] <= limit else above_limit + measures[1, k]
+    looked.n_fronts[j] = list_front(measures[0, :n], cost, distance, looked.fronts[j])
+    looked.lowest[j] = first_lowest(measures[0, :n])

@@ -1,8 +1,7 @@
-"""A tree of depth two: the best stump, and below it the best split of either side.
+"""A tree of depth two: the best split of all rows, and below it the best split of either side.
 
-A tree is grown step by step where threads, a card or other machines pass over the rows, or in one go: then nobody comes
-back to the interpreter before the leaves are there, and other trainings can have it. Both decide by ``settle_root`` and
-``settle_side``.
+A stump is a tree whose sides are not split. Whoever passes over the rows, trees are decided here, by
+:func:`settle_root`, :func:`settle_side` and :func:`settle_leaves`.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import Array, compiled_inner, compiled_lean
-from .histogram import add_to_histograms
-from .rounds import list_leaf, split_leaves
-from .splitting import LEFT, RIGHT, TIE, Columns, Found, best_splits, choose_split, choose_stump, leaf_score, vote_of
+from .passes import MAX_LEAVES, Rows, Weights, add_to_histograms, list_leaf, split_leaves
+from .splitting import LEFT, RIGHT, TIE, Columns, Found, best_splits, choose_split, leaf_score, vote_of
 
 NONE = -1  # no feature, no side
 
@@ -44,9 +42,9 @@ class Grown(NamedTuple):
     votes: Array  # by leaf, from right to left
     shares: Array  # of the weight in a leaf that agrees with its vote
     wrong: Array  # weight that does not
-    limits: Array  # [side]: what leaves have to keep to, see ``is_in_order``
-    no_limits: Array
-    side_mass: Array  # [side, y]: sample weight
+    limits: Array  # [side]: what leaves have to keep to, see ``is_in_order``; the last is of the first split
+    leaf_mass: Array  # [leaf, y]: sample weight
+    root_leaves: Array  # [joint code]: the leaf, while neither side is split
 
     @classmethod
     def room(cls) -> Grown:
@@ -60,26 +58,23 @@ class Grown(NamedTuple):
             np.empty((2, 2, 2), dtype=np.int64),
             np.empty(256, dtype=np.uint8),
             np.empty((2, 256), dtype=np.uint8),
-            np.empty(4),
-            np.empty(4),
-            np.empty(4),
-            np.empty((2, 3)),
-            np.empty(3),
-            np.empty((2, 2), dtype=np.int64),
+            np.empty(MAX_LEAVES),
+            np.empty(MAX_LEAVES),
+            np.empty(MAX_LEAVES),
+            np.empty((3, 3)),
+            np.empty((MAX_LEAVES, 2), dtype=np.int64),
+            np.empty(256, dtype=np.uint8),
         )
 
 
-class Rows(NamedTuple):
-    """The rows of a sample; those of a tree are put into leaves."""
+class Below(NamedTuple):
+    """What the sides of a tree's first split are split with; stumps have none."""
 
-    codes: Array
-    mass: Array
-    blocks: Array
-    margin: Array
-    cell_mass: Array
-    unit: float  # of masses
-    leaves: Array
-    leaf_mass: Array  # sample weight per [block, leaf]
+    rows: Array  # room to list the rows of one side
+    gains: Array
+    n_rows: Array
+    histograms: Array  # of one side
+    sets: Array  # [set, feature]: below a split of a feature only those are asked about that share a set
 
 
 @compiled_inner
@@ -117,14 +112,20 @@ def settle_root(
 ) -> int:
     """The first split, from the best one of each feature; the side to list the rows of, or none if no side is mixed.
 
-    That is the side with less sample weight.
+    That is the side with less sample weight. ``mass_of[y, bundle, joint code]`` is the sample weight of all rows.
     """
     units, total, sums, limits = weighing.units, weighing.total, grown.side_sums, grown.limits
-    side_mass = grown.side_mass
-    root: int = choose_stump(histograms, mass_of, columns, total, found, grown.side_of_code, sums, side_mass)
+    root: int = choose_split(histograms, columns, total, found, grown.side_of_code, sums)
     score, cut = found.scores[root], found.splits[root]
     grown.features[0], grown.splits[0], grown.missing_left[0] = root, cut, found.missing_left[root]
     grown.gains[0] = gain_of(score, sums[0, 0] + sums[1, 0], sums[0, 1] + sums[1, 1], weighing)
+    mass = grown.leaf_mass
+    mass[:] = 0
+    for joint in range(grown.side_of_code.shape[0]):
+        leaf = 2 * grown.side_of_code[joint] + LEFT
+        grown.root_leaves[joint] = leaf
+        for y in range(2):
+            mass[leaf, y] += mass_of[y, columns.bundle_of[root], joint]
     for side in range(2):
         leave_unsplit(grown, side)
         limits[side, 0], limits[side, 1], limits[side, 2] = 0.0, 1.0, TIE * total
@@ -135,12 +136,12 @@ def settle_root(
         return NONE
     order = columns.orders[root]
     if order != 0 and cut != columns.n_bins[root]:  # what is missing is neither below nor above the rest
-        right = sums[RIGHT, 1] * units[1] / (sums[RIGHT, 0] * units[0] + sums[RIGHT, 1] * units[1])
-        left = sums[LEFT, 1] * units[1] / (sums[LEFT, 0] * units[0] + sums[LEFT, 1] * units[1])
+        of_right = sums[RIGHT, 1] * units[1] / (sums[RIGHT, 0] * units[0] + sums[RIGHT, 1] * units[1])
+        of_left = sums[LEFT, 1] * units[1] / (sums[LEFT, 0] * units[0] + sums[LEFT, 1] * units[1])
         above = RIGHT if order > 0 else LEFT
-        limits[above, 0] = limits[1 - above, 1] = (left + right) / 2.0
-    is_right_smaller = side_mass[RIGHT, 0] + side_mass[RIGHT, 1] <= side_mass[LEFT, 0] + side_mass[LEFT, 1]
-    return RIGHT if is_right_smaller else LEFT
+        limits[above, 0] = limits[1 - above, 1] = (of_left + of_right) / 2.0
+    right, left = 2 * RIGHT + LEFT, 2 * LEFT + LEFT
+    return RIGHT if mass[right, 0] + mass[right, 1] <= mass[left, 0] + mass[left, 1] else LEFT
 
 
 @compiled_lean
@@ -161,45 +162,9 @@ def settle_side(histograms: Array, side: int, columns: Columns, weighing: Weighi
     grown.missing_left[node], grown.gains[node] = found.missing_left[best], gain
 
 
-@compiled_inner
-def find_stump(
-    train: Rows,
-    n_groups: int,
-    changes: tuple[Array, Array, Array],
-    histograms: Array,
-    mass_of: Array,
-    columns: Columns,
-    weighing: Weighing,
-    allowed: Array,
-    found: Found,
-    grown: Grown,
-    leaf_mass: Array,
-) -> None:
-    """The best stump: what there is of a tree before its sides are split. Its leaves are the sides."""
-    rows, gains, n_rows = changes
-    codes, sums = train.codes, grown.side_sums
-    add_to_histograms(codes, rows, gains, n_rows, train.blocks, n_groups, 0, codes.shape[0], histograms)
-    allowed[:] = True
-    limits = grown.no_limits
-    limits[0], limits[1], limits[2] = 0.0, 1.0, TIE * weighing.total
-    criterion, units, prior = weighing.criterion, weighing.units, weighing.prior
-    best_splits(histograms, units, columns, criterion, allowed, limits, prior, 0, len(allowed), found)
-    root: int = choose_stump(histograms, mass_of, columns, weighing.total, found, grown.side_of_code, sums, leaf_mass)
-    grown.features[0], grown.splits[0], grown.missing_left[0] = root, found.splits[root], found.missing_left[root]
-    votes, shares, wrong = grown.votes, grown.shares, grown.wrong
-    wrong[:] = 0.0
-    for leaf in range(2):
-        negative, positive = sums[leaf, 0] * units[0], sums[leaf, 1] * units[1]
-        votes[leaf], shares[leaf], wrong[leaf] = vote_of(
-            negative, positive, weighing.total, weighing.rate, weighing.grid
-        )
-    if found.scores[root] < 0.0:  # one leaf for all
-        votes[RIGHT], shares[RIGHT], wrong[RIGHT] = votes[LEFT], shares[LEFT], 0.0
-
-
 @compiled_lean
-def settle_leaves(weighing: Weighing, grown: Grown) -> None:
-    """Votes, once all splits are there; a leaf without rows votes like its neighbour."""
+def settle_leaves(weighing: Weighing, grown: Grown) -> float:
+    """Votes, once all splits are there, and the weighted error; a leaf without rows votes like its neighbour."""
     units, votes, shares, wrong = weighing.units, grown.votes, grown.shares, grown.wrong
     for side in range(2):
         for leaf in range(2):
@@ -213,16 +178,8 @@ def settle_leaves(weighing: Weighing, grown: Grown) -> None:
     if grown.side_sums[RIGHT, 0] + grown.side_sums[RIGHT, 1] == 0:  # nothing could be split
         for k in range(2):
             votes[k], shares[k], wrong[k] = votes[3], shares[3], 0.0
-
-
-@compiled_inner
-def subtract(whole: Array, part: Array) -> None:
-    """The histograms of one side, where those of the other are."""
-    for bundle in range(whole.shape[0]):
-        for y in range(2):
-            for place in range(2):
-                for joint in range(whole.shape[3]):
-                    part[bundle, y, place, joint] = whole[bundle, y, place, joint] - part[bundle, y, place, joint]
+    error: float = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / weighing.total
+    return error
 
 
 @compiled_inner
@@ -246,59 +203,81 @@ def put_into_leaves(rows: Rows, columns: Columns, grown: Grown) -> None:
     )
 
 
-@compiled_lean
+@compiled_inner
 def grow(
     train: Rows,
     other: Rows,
     n_groups: int,
-    weights: Array,
-    changes: tuple[Array, Array, Array],
-    lists: tuple[Array, Array, Array],
+    weights: Weights,
     histograms: Array,
-    part: Array,
     mass_of: Array,
     columns: Columns,
-    sets: Array,
     weighing: Weighing,
     allowed: Array,
     found: Found,
     grown: Grown,
-    leaf_mass: Array,
-) -> None:
-    """All of it: from the changes of the weights, which the histograms get, to the leaf of each row, also of others.
-
-    ``leaf_mass[leaf, y]`` is the sample weight in each leaf.
-    """
-    codes, mass, blocks = train.codes, train.mass, train.blocks
+    below: Below | None,
+) -> float:
+    """From the histograms of all rows to the leaf of each row, also of others; the weighted error."""
+    codes, blocks = train.codes, train.blocks
     criterion, units, prior = weighing.criterion, weighing.units, weighing.prior
-    n_bundles, n_features, n_blocks = codes.shape[0], len(allowed), len(blocks)
-    rows, gains, n_rows = changes
-    add_to_histograms(codes, rows, gains, n_rows, blocks, n_groups, 0, n_bundles, histograms)
+    n_features = len(allowed)
     allowed[:] = True
-    limits = grown.no_limits
+    limits = grown.limits[2]
     limits[0], limits[1], limits[2] = 0.0, 1.0, TIE * weighing.total
     best_splits(histograms, units, columns, criterion, allowed, limits, prior, 0, n_features, found)
     small: int = settle_root(histograms, mass_of, columns, weighing, found, grown)
-    if small != NONE:
-        column = codes[columns.bundle_of[grown.features[0]]]
-        rows, gains, n_rows = lists
-        list_leaf(column, grown.side_of_code, small, weights, mass, blocks, 0, n_blocks, rows, gains, n_rows)
-        part[:] = 0
-        add_to_histograms(codes, rows, gains, n_rows, blocks, n_groups, 0, n_bundles, part)
-        list_partners(sets, grown.features[0], allowed)
-        for side in (small, 1 - small):
-            if side != small:
-                subtract(histograms, part)
-            if grown.side_sums[side, 0] > 0 and grown.side_sums[side, 1] > 0:
-                limits = grown.limits[side]
-                best_splits(part, units, columns, criterion, allowed, limits, prior, 0, n_features, found)
-                settle_side(part, side, columns, weighing, found, grown)
-    settle_leaves(weighing, grown)
-    put_into_leaves(train, columns, grown)
-    leaf_mass[:] = 0
-    for b in range(n_blocks):
-        y = 1 if blocks[b, 0] >= n_groups else 0
-        for leaf in range(4):
-            leaf_mass[leaf, y] += train.leaf_mass[b, leaf]
-    if len(other.blocks) > 0:
-        put_into_leaves(other, columns, grown)
+    if below is not None:  # noqa: SIM102  (alone, so that numba leaves out for stumps what is behind it)
+        if small != NONE:
+            rows, gains, n_rows, part, sets = below
+            column = codes[columns.bundle_of[grown.features[0]]]
+            list_leaf(
+                column,
+                grown.side_of_code,
+                small,
+                weights.values,
+                train.mass,
+                blocks,
+                0,
+                len(blocks),
+                rows,
+                gains,
+                n_rows,
+            )
+            part[:] = 0
+            add_to_histograms(codes, rows, gains, n_rows, blocks, n_groups, 0, codes.shape[0], part)
+            list_partners(sets, grown.features[0], allowed)
+            for side in (small, 1 - small):
+                if side != small:
+                    subtract(histograms, part)
+                if grown.side_sums[side, 0] > 0 and grown.side_sums[side, 1] > 0:
+                    limits = grown.limits[side]
+                    best_splits(part, units, columns, criterion, allowed, limits, prior, 0, n_features, found)
+                    settle_side(part, side, columns, weighing, found, grown)
+            if is_split(grown):
+                put_into_leaves(train, columns, grown)
+                grown.leaf_mass[:] = 0
+                for b in range(len(blocks)):
+                    y = 1 if blocks[b, 0] >= n_groups else 0
+                    for leaf in range(MAX_LEAVES):
+                        grown.leaf_mass[leaf, y] += train.leaf_mass[b, leaf]
+                if len(other.blocks) > 0:
+                    put_into_leaves(other, columns, grown)
+    error: float = settle_leaves(weighing, grown)
+    return error
+
+
+@compiled_inner
+def is_split(grown: Grown) -> bool:
+    """Whether a tree is more than a stump."""
+    return bool(grown.features[1 + RIGHT] != NONE or grown.features[1 + LEFT] != NONE)
+
+
+@compiled_inner
+def subtract(whole: Array, part: Array) -> None:
+    """The histograms of one side, where those of the other are: sums are integers, so the difference is exact."""
+    for bundle in range(whole.shape[0]):
+        for y in range(2):
+            for place in range(2):
+                for joint in range(whole.shape[3]):
+                    part[bundle, y, place, joint] = whole[bundle, y, place, joint] - part[bundle, y, place, joint]

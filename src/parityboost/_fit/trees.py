@@ -1,0 +1,335 @@
+"""The native weak learner: decision trees of depth one or two on binned rows, whose weights it keeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Codes, Floats, Integers
+from .._choice.settings import Settings
+from .._engine.codes import BLOCK_ROWS, N_CODES
+from .._engine.cpu import CpuRows
+from .._engine.kernels import boosting, splitting, trees
+from .._engine.kernels.passes import MAX_LEAVES
+from .._model.ensemble import StumpEnsemble
+from .._model.grid import ALPHA_GRID
+from .._model.tree_ensemble import TreeEnsemble, place_pairs
+from .._model.trees import Split, Stump, Tree
+from .._table.bundles import Bundles
+from .rounds import Round, Trained, charges_of
+from .samples import CodedSample
+
+# A split is judged as if so much of all weight was in each of its leaves besides, of either class: with steps of any
+# size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
+# with it, on other halves than those of benchmarks/pairs.py.
+PRIOR = 0.001
+MAX_TOGETHER = 32  # rounds that are boosted in one call
+# Rounds in one call look at no more cells of the training rows than this, which takes a tenth of a second or so: nobody
+# wants to wait longer for Ctrl-C.
+MAX_CELLS = 1 << 26
+WHY = {boosting.NO_BETTER_THAN_CHANCE: "termination", boosting.PERFECT: "perfect"}
+UPDATES = {"real": boosting.REAL, "confidence": boosting.CONFIDENCE, "discrete": boosting.DISCRETE}
+
+
+class Growing(NamedTuple):
+    """How trees are grown; the names are the estimator's parameters, read."""
+
+    depth: int
+    criterion: str
+    orders: NDArray[np.int8] | None  # 1 or -1 for columns with which the score may only rise or fall
+    partners: NDArray[np.bool_]  # [set, column]: a tree asks only about columns of one set
+    rate: float | None  # leaves vote with so much of half their log-odds, not with -1 or 1
+
+
+class TreeLearner:
+    """Trees on the rows of a sample; a tree of depth one is a stump.
+
+    Parameters
+    ----------
+    bundles : Bundles
+        Which columns share a byte.
+    train, selection : CodedSample
+        The rows to train on, and those that θ is chosen on; they may be the same.
+    start : ndarray of shape (n_cells,)
+        The factor that D¹ gives to the rows of each cell, besides their sample weights.
+    growing : Growing
+        How trees are grown.
+    """
+
+    def __init__(
+        self, bundles: Bundles, train: CodedSample, selection: CodedSample, start: Floats, growing: Growing
+    ) -> None:
+        self.train, self.selection, self._bundles, self._growing = train.sample, selection.sample, bundles, growing
+        self._team = self.train.team
+        self.rows = self._place(train)
+        self.selection_rows = self.rows if selection is train else selection.place(bundles.bundle_of)
+        n_features = len(bundles.bundle_of)
+        self._limits, self.classes = boosting.Limits.now(), self._start(start)
+        self.total: float = boosting.weigh(self.classes)
+        columns = splitting.Columns(
+            bundles.bundle_of,
+            bundles.code_of,
+            bundles.sizes,
+            bundles.binner.n_bins,
+            bundles.binner.categorical,
+            train.has_missing,
+            train.has_other,
+            np.zeros(n_features, dtype=np.int8) if growing.orders is None else growing.orders,
+        )
+        found = splitting.Found(
+            np.empty(n_features), np.empty(n_features, dtype=np.int64), np.empty(n_features, dtype=np.bool_)
+        )
+        n_bundles = len(bundles.sizes)
+        self._search = boosting.Search(
+            np.zeros((n_bundles, 2, 2, N_CODES), dtype=np.int64),
+            self.rows.sum_masses(),
+            columns,
+            np.empty(n_features, dtype=np.bool_),
+            found,
+            trees.Grown.room(),
+        )
+        self._part = np.empty((n_bundles, 2, 2, N_CODES) if growing.depth > 1 else (0, 2, 2, N_CODES), dtype=np.int64)
+
+    def _place(self, train: CodedSample) -> Any:
+        return train.place(self._bundles.bundle_of)
+
+    def _start(self, start: Floats) -> boosting.Classes:
+        """Give all rows their weights; SMOTEBoost has rows that come later."""
+        classes = boosting.Classes.of(self.train.cell_mass, start)
+        self.rows.start_weights(start, classes)
+        return classes
+
+    def update_histograms(self) -> Integers:
+        """The weight of each class in each bin, ``[bundle, class, even or odd place, joint code]``, in integers.
+
+        They are not made anew in each round: they are given what the rows gained that changed their weight.
+        """
+        histograms, is_renewed = self._search.histograms, self.classes.is_renewed
+        for y in (0, 1):
+            if is_renewed[y]:  # all its rows are listed, with all that they weigh
+                histograms[:, y] = 0
+        self.rows.add_changes(histograms)
+        is_renewed[:] = False
+        return histograms
+
+    def fit(self) -> Trained:
+        """The weak learner for the current weights, which all rows are put into; asked again, the same."""
+        error = self._grow(self.update_histograms(), self.total)
+        return self._trained(error)
+
+    def _trained(self, error: float) -> Trained:
+        """Put all rows into the leaves of the tree that was grown."""
+        grown = self._search.grown
+        leaf_mass = self.rows.put_into_leaves(grown)
+        if self.selection_rows is not self.rows:
+            self.selection_rows.put_into_leaves(grown)
+        votes, shares = grown.votes.copy(), grown.shares.copy()
+        model = self._model([*(part.tolist() for part in grown[:4]), votes.tolist(), shares.tolist()])
+        return Trained(model, error, votes, shares, leaf_mass)
+
+    def _grow(self, histograms: Integers, total: float) -> float:
+        """The best stump for these histograms, each side of which is split if that makes it purer; its error.
+
+        The same decisions as those of ``trees.grow``, with the passes shared out among threads or other machines.
+        """
+        _, mass_of, columns, allowed, found, grown = self._search
+        how, rate = self._growing, self._growing.rate
+        prior = 0.0 if rate is None else PRIOR * total
+        criterion = splitting.ERROR if how.criterion == "error" else splitting.GINI
+        weighing = trees.Weighing(criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID)
+
+        def find_splits(values: Integers, limits: Floats) -> None:
+            self._team.run(
+                lambda first, last: splitting.best_splits(
+                    values, weighing.units, columns, criterion, allowed, limits, prior, first, last, found
+                ),
+                len(allowed),
+                4 * N_CODES,
+            )
+
+        allowed[:] = True
+        grown.limits[2] = 0.0, 1.0, splitting.TIE * total
+        find_splits(histograms, grown.limits[2])
+        small = trees.settle_root(histograms, mass_of, columns, weighing, found, grown)
+        if how.depth > 1 and small != trees.NONE:
+            part = self._part
+            part[:] = 0
+            self.rows.add_side(grown, small, part)
+            trees.list_partners(how.partners, grown.features[0], allowed)
+            for side in (small, 1 - small):
+                if side != small:
+                    np.subtract(histograms, part, out=part)
+                if grown.side_sums[side].all():
+                    find_splits(part, grown.limits[side])
+                    trees.settle_side(part, side, columns, weighing, found, grown)
+        return float(trees.settle_leaves(weighing, grown))
+
+    def wrong_weight(self, trained: Trained) -> Floats:
+        """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
+        votes, n_groups = trained.votes, self.train.n_groups
+        wrong = np.repeat(np.stack([votes > 0, votes <= 0]), n_groups, axis=0)  # [cell, leaf]
+        weight: Floats = self.rows.sum_wrong(wrong).reshape(2, n_groups).T * self.classes.units / self.total
+        return weight
+
+    def reweight(self, trained: Trained, costs: Floats, alpha: float, update: str) -> float:
+        """Multiply misclassified rows by C·exp(2α·conf), Eq. (14) times exp(α); new sum of weights by the old one.
+
+        With votes of any size all rows are multiplied by exp(-y·h), and misclassified ones by C too.
+        """
+        limits, classes = self._limits, self.classes
+        right, wrong = np.empty((2, MAX_LEAVES))
+        boosting.boosts_of(UPDATES[update], alpha, trained.votes, trained.shares, right, wrong)
+        factors = np.empty((2 * self.train.n_groups, MAX_LEAVES))
+        leaf_mass = np.asarray(trained.leaf_mass)
+        known = costs, right, wrong, trained.votes, self.train.cell_mass, leaf_mass
+        boosting.plan_weights(*known, limits, classes, factors, *boosting.room_to_count(factors.size // 2))
+        self.rows.change_weights(factors, classes)
+        if boosting.check_sums(limits, classes):
+            self.rows.list_anew(classes)
+        before, self.total = self.total, boosting.weigh(classes)
+        growth = self.total / before
+        self.total = boosting.keep_small(limits, classes, self.total)
+        return growth
+
+    def distribution(self) -> Floats:
+        """D, in the order of the training sample."""
+        weights: Floats = self.rows.distribution(self.classes, self.total)
+        return weights
+
+    def several(self, settings: Settings, most: int, keeps_leaves: bool) -> Several | None:
+        """Who boosts up to so many rounds at a time, if that can be: not if several threads share the passes, or the
+        rows are elsewhere, or the notion has costs of its own.
+        """
+        charges = charges_of(settings.notion, settings.epsilon)
+        if charges is None or settings.learner_weight == "cost" or type(self.rows) is not CpuRows:
+            return None
+        codes, n_blocks = self.rows.arrays.codes, len(self.rows.arrays.blocks)
+        if any(self._team.n_sharing(*work) > 1 for work in (codes.shape, (n_blocks, BLOCK_ROWS))):
+            return None
+        return Several(self, settings, charges, most, keeps_leaves)
+
+    def _model(self, parts: list[Any]) -> Stump | Tree:
+        """From features, splits, missing_left and gains, of the first split, the right side's and the left side's, and
+        the votes and shares of the leaves from right to left.
+        """
+        *of_splits, votes, shares = parts
+        if self._growing.rate is None:
+            votes = [int(vote) for vote in votes]
+        splits = zip(*of_splits, strict=True)
+        root, right, left = (Split(*split) if split[0] != trees.NONE else None for split in splits)
+        if self._growing.depth > 1:
+            return Tree(root, left, right, tuple(votes[::-1]), tuple(shares[::-1]))  # type: ignore[arg-type]
+        return Stump(root.feature, root.split, root.missing_left, votes[3], votes[1], shares[3], shares[1])  # type: ignore[union-attr]
+
+    def ensemble(self, models: list[Any], alphas: Floats) -> Any:
+        """What remains after training."""
+        bundles = self._bundles
+        if self._growing.depth == 1:
+            return StumpEnsemble(bundles.binner, models, alphas)
+        ensemble = TreeEnsemble(bundles.binner, models, alphas)
+        ensemble.count_cells(
+            lambda pairs: self.rows.count_pairs(place_pairs(pairs, bundles.bundle_of, bundles.code_of)),
+            self.train.masses.unit,
+        )
+        return ensemble
+
+    def selection_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
+        """A function that goes through the margins of the ``selection`` rows again, without the rest of the learner."""
+        return staged_margins(self._bundles, self.selection_rows.codes_on_host(), ensemble)
+
+
+class Several:
+    """Boosts some rounds at a time in compiled code: the processor's way of making the passes of :class:`TreeLearner`.
+
+    Parameters
+    ----------
+    learner : TreeLearner
+        Who has the rows and their weights.
+    settings : Settings
+        What is to be done.
+    charges : boosting.Charges
+        What groups pay for.
+    most : int
+        How many rounds there are at a time, at most; of many rows there are fewer.
+    keeps_leaves : bool
+        Whether each round comes with the leaves of the rows that θ is chosen on, or with counts of their predictions.
+    """
+
+    def __init__(
+        self, learner: TreeLearner, settings: Settings, charges: boosting.Charges, most: int, keeps_leaves: bool
+    ) -> None:
+        self._learner, self._charges = learner, charges
+        how, rows, others = learner._growing, learner.rows, learner.selection_rows
+        self.most = most = max(min(most, MAX_CELLS // max(rows.arrays.codes.size, 1)), 1)
+        self._below = None
+        if how.depth > 1:
+            rows.room_for_leaves()
+            if others is not rows:
+                others.room_for_leaves()
+            listed, gains, n_listed = rows.room_for_side()
+            self._below = trees.Below(listed, gains, n_listed, learner._part, how.partners)
+        self._train, self._other = rows.arrays, others.arrays
+        has_others = others is not rows
+        if not has_others:
+            self._other = self._other._replace(blocks=self._other.blocks[:0])
+        by_others = settings.costs_from == "validation"
+        is_given = not isinstance(settings.threshold, str)
+        self._how = boosting.How(
+            UPDATES[settings.update],
+            float(settings.learning_rate),
+            float(settings.threshold) if is_given else 0.0,
+            settings.cumulative,
+            by_others,
+            keeps_leaves,
+            splitting.ERROR if how.criterion == "error" else splitting.GINI,
+            0.0 if how.rate is None else PRIOR,
+            how.rate or 0.0,
+            ALPHA_GRID,
+        )
+        n_groups = learner.train.n_groups
+        self._scratch = boosting.Scratch.room(n_groups, len(self._train.blocks), len(self._other.blocks))
+        n_kept = len(others) if keeps_leaves else 0
+        self._records = boosting.Records.room(most, n_groups, n_kept, has_others and (by_others or not keeps_leaves))
+
+    def next(self, n_rounds: int) -> tuple[list[Round], str | None]:
+        """The next rounds, and why there are no more of them."""
+        learner, records = self._learner, self._records
+        n_done, why = boosting.boost_rounds(
+            n_rounds,
+            self._train,
+            self._other,
+            learner.train.n_groups,
+            learner._search,
+            self._below,
+            learner.rows.weights,
+            learner.classes,
+            self._how,
+            learner._limits,
+            self._charges,
+            self._scratch,
+            records,
+        )
+        learner.total = boosting.weigh(learner.classes)
+        numbers = zip(*(part[:n_done].tolist() for part in records[:9]), strict=True)
+        kept = records.costs, records.cost_counts, records.counts
+        costs, cost_counts, counts = (part[:n_done].copy() for part in kept)
+        chosen_on = records.other_counts[:n_done].copy() if len(records.other_counts) else counts
+        steps = records.alphas[:n_done, None] * records.votes[:n_done]
+        rounds = []
+        for j, (*parts, error, alpha, growth) in enumerate(numbers):
+            z = growth if self._how.update == boosting.REAL else math.exp(-alpha) * growth
+            model = learner._model(parts)
+            leaves = records.leaves[j] if self._how.keeps_leaves else None
+            given = cost_counts[j], costs[j], counts[j], chosen_on[j], steps[j], leaves
+            rounds.append(Round(model, alpha, error, z, *given))
+        return rounds, WHY.get(why)
+
+
+def staged_margins(bundles: Bundles, codes: Codes, ensemble: Any) -> Callable[[], Iterator[Any]]:
+    """A function that goes through the margins of rows after each round."""
+    return partial(ensemble.staged_codes, codes, bundles.bundle_of, bundles.code_of)

@@ -1,0 +1,54 @@
+"""Names that have moved: for one version they are still found in their old place, with a warning."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from ._caller import warn_caller
+
+Lookup = Callable[[str], Any]
+
+
+def moved(
+    here: str, there: str, names: Mapping[str, str] | None = None, modules: Mapping[str, str] | None = None
+) -> Lookup:
+    """The ``__getattr__`` of a module whose names are elsewhere now. Nothing is imported before it is asked for.
+
+    Parameters
+    ----------
+    here, there : str
+        The module, and where most of its names are.
+    names, modules : mapping of str to str, optional
+        Where its other names are, and the modules that it had in it: both by name.
+    """
+    others = names or {}
+    submodules = {name: _old_module(f"{here}.{name}", target) for name, target in (modules or {}).items()}
+
+    def look_up(name: str) -> Any:
+        if name in submodules:
+            return submodules[name]
+        if name == "__all__":
+            return [*import_module(there).__all__, *others]
+        if name.startswith("__"):
+            raise AttributeError(f"module {here!r} has no attribute {name!r}")
+        home = others.get(name, there)
+        value = getattr(import_module(home), name)
+        warn_caller(
+            f"{here}.{name} is {home}.{name} now: import it from there, the next version no longer has the old name",
+            FutureWarning,
+        )
+        return value
+
+    return look_up
+
+
+def _old_module(name: str, there: str) -> ModuleType:
+    """A module that an import of the old name finds."""
+    module = ModuleType(name, f"Is {there} now.")
+    module.__getattr__ = moved(name, there)  # type: ignore[method-assign]
+    sys.modules[name] = module
+    return module

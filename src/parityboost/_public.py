@@ -1,0 +1,24 @@
+"""What the package offers under its own name, which it hands out when it is first asked for."""
+
+from . import metrics, notions
+from ._io.model_json import load
+from ._io.onnx import onnx_inputs
+from ._io.skops_types import SKOPS_TYPES
+from ._io.strict_json import ModelFileError
+from ._model.warning import FitWarning
+from .adaboost import AdaBoostClassifier
+from .estimators import AdaFairClassifier
+from .recommended import ParityBoostClassifier
+
+__all__ = [
+    "SKOPS_TYPES",
+    "AdaBoostClassifier",
+    "AdaFairClassifier",
+    "FitWarning",
+    "ModelFileError",
+    "ParityBoostClassifier",
+    "load",
+    "metrics",
+    "notions",
+    "onnx_inputs",
+]

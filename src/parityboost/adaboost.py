@@ -1,0 +1,83 @@
+"""Plain boosting, to compare with: AdaFair with a notion that never costs anything, and θ = T."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import StrOptions
+
+from ._choice.settings import Settings
+from .estimators import AdaFairClassifier
+from .notions import NoNotion
+
+__all__ = ["AdaBoostClassifier"]
+
+
+class AdaBoostClassifier(AdaFairClassifier):
+    """AdaBoost with decision stumps on AdaFair's own kernel: no fairness, no choice of θ.
+
+    Takes the same data frames as :class:`parityboost.AdaFairClassifier` (categories and missing values included).
+    ``sensitive_features`` may be passed to ``fit`` like to any other method here; it changes nothing but adds the
+    groups to the measures in ``history_``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=200
+        Number of boosting rounds T.
+    update : {"discrete", "confidence"}, default="discrete"
+        AdaBoost's own reweighting, or the confidence-rated one that AdaFair defaults to.
+    class_weight, estimator, criterion, max_bins, categorical_features, positive, n_jobs, verbose, random_state :
+        As in :class:`parityboost.AdaFairClassifier`.
+
+    Examples
+    --------
+    >>> from parityboost import AdaBoostClassifier
+    >>> from parityboost.datasets import load_adult
+    >>> X, y = load_adult(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> model.theta_
+    20
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AdaFairClassifier._parameter_constraints,
+        "update": [StrOptions({"confidence", "discrete"})],
+    }
+    _groups_needed_for = ""
+    max_depth = 1
+    interaction_cst = None
+    monotonic_cst = None
+    validation_fraction = None
+    sensitive_feature = None
+    bands = None
+    missing_group = None
+
+    def __init__(
+        self,
+        n_estimators: int = 200,
+        *,
+        update: str = "discrete",
+        class_weight: str | dict[Any, float] | None = None,
+        estimator: Any = None,
+        criterion: str = "gini",
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        positive: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.update = update
+        self.class_weight = class_weight
+        self.estimator = estimator
+        self.criterion = criterion
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.positive = positive
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _settings(self) -> Settings:
+        return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)

@@ -1,0 +1,188 @@
+"""The choice that is kept up to date while rounds come is the choice that would be made anew after each."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+
+from conftest import make_people
+from parityboost import AdaFairClassifier, ParityBoostClassifier
+from parityboost._choice import rule, watching
+from parityboost._choice.candidates import candidates
+from parityboost._choice.rule import Rounds
+from parityboost._choice.settings import Settings
+from parityboost._choice.thresholds import first_minimum
+from parityboost._choice.watching import Lowest, Watch
+from parityboost.notions import FairnessNotion, Gap, get_notion, precision
+
+
+class PrecisionParity(FairnessNotion):
+    """Not defined wherever fewer than two groups have anyone who is predicted positive."""
+
+    name = "precision_parity"
+    gaps = (Gap("precision", precision, boosts=(0,), high_is_good=True),)
+
+
+NOTIONS = [get_notion("disparate_mistreatment"), get_notion("none"), PrecisionParity()]
+
+
+def draw_offers(seed, n_rounds, threshold, n_groups):
+    """What rounds have to offer: few rows, so that there are ties, and lower and lower errors or none."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(2 * n_groups, 25))
+    cell = np.r_[np.arange(2 * n_groups), rng.integers(0, 2 * n_groups, n_rows)]
+    signal, skill = np.where(cell >= n_groups, 1.0, -1.0), rng.choice([0.0, 0.05])
+    totals = np.bincount(cell, minlength=2 * n_groups).astype(float).reshape(2, n_groups).T
+    for j in range(n_rounds):
+        margin = np.round(rng.normal(size=len(cell)) + skill * j * signal + rng.choice([0, 0, 3]), 1)
+        if isinstance(threshold, str):
+            yield candidates(margin, cell, np.empty(0), totals)
+        else:
+            sums = np.bincount(2 * cell + (margin > threshold), minlength=4 * n_groups)
+            yield sums.astype(float).reshape(2, n_groups, 2).transpose(1, 0, 2)
+
+
+SETTINGS = st.builds(
+    Settings,
+    notion=st.sampled_from(NOTIONS),
+    c=st.sampled_from([0.0, 0.5, 1.0]),
+    threshold=st.sampled_from([0.0, "auto", "per_group"]),
+    keep=st.sampled_from([0.0, 0.3, 0.9, 1.0]),
+    max_violation=st.sampled_from([None, None, 0.2]),
+    choose_theta=st.sampled_from([True, True, True, False]),
+)
+
+
+@tries(max_examples=200)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), SETTINGS, st.integers(2, 3), st.integers(1, 7))
+def test_after_each_round_the_choice_is_the_one_made_anew(seed, n_rounds, settings, n_groups, at_a_time):
+    rounds = Rounds(settings)
+    watch, seen = Watch(rounds), []
+    add = rounds.add_candidates if isinstance(settings.threshold, str) else rounds.add_counts
+    for j, offer in enumerate(draw_offers(seed, n_rounds, settings.threshold, n_groups), 1):
+        add(offer)
+        if j % at_a_time == 0 or j == n_rounds:
+            seen += [(*state, watch.chosen) for state in watch.update()]
+    again = Rounds(settings)
+    add = again.add_candidates if isinstance(settings.threshold, str) else again.add_counts
+    assert len(seen) == n_rounds
+    for offer, (j, theta, objective, chosen) in zip(
+        draw_offers(seed, n_rounds, settings.threshold, n_groups), seen, strict=True
+    ):
+        add(offer)
+        choice = again.choose()
+        assert (j, theta) == (len(choice.counts), choice.theta)
+        np.testing.assert_equal(objective, choice.measures.objective[-1])
+        np.testing.assert_array_equal(chosen, choice.chosen)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(0, 12), SETTINGS, st.booleans())
+def test_rounds_that_are_dropped_were_never_there(seed, n_kept, n_dropped, settings, measured_before):
+    both = [Rounds(settings), Rounds(settings)]
+    for j, offer in enumerate(draw_offers(seed, n_kept + n_dropped, settings.threshold, 2)):
+        for rounds in both if j < n_kept else both[:1]:
+            (rounds.add_candidates if isinstance(settings.threshold, str) else rounds.add_counts)(offer)
+    if measured_before:
+        both[0].measure_new()
+    both[0].keep_first(n_kept)
+    for one, other in zip(*(rounds.choose() for rounds in both), strict=True):
+        np.testing.assert_equal(one, other)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from([0.1, 0.1 + 1e-13, 0.1 - 8e-13, 0.2, np.inf, np.nan]))))
+def test_the_first_of_the_lowest_is_kept_up_to_date(changes):
+    lowest, values = Lowest(), []
+    for place, value in changes:
+        if place < len(values):
+            lowest.change(place, value)
+            values[place] = value
+        else:
+            lowest.append(value)
+            values.append(value)
+        assert lowest.first() == first_minimum(np.array(values))
+        assert lowest[lowest.first(0.0)] == lowest.lowest == np.fmin.reduce([*values, np.inf])
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.5])
+@pytest.mark.parametrize("threshold", [0.0, "auto"])
+@pytest.mark.parametrize("options", [{"verbose": 1}, {"n_iter_no_change": 399}])
+@pytest.mark.parametrize("fraction", [None, 0.33])
+def test_whoever_watches_looks_at_each_option_a_few_times_not_once_per_round(
+    monkeypatch, keep, threshold, options, fraction
+):
+    """On the rows that are trained on the errors fall all the time, and with them what ``keep`` allows."""
+    work, measure, cost = Counter(), rule.measure, rule.Measures.cost
+
+    def counting_measure(counts, *given):
+        work["measured"] += len(counts)
+        return measure(counts, *given)
+
+    def counting_cost(self, *given):
+        work["compared"] += np.size(self.ber) if len(given) > 1 else 0  # of a new round once, whatever is allowed
+        return cost(self, *given)
+
+    def counting_change(self, place, value):
+        work["changed"] += 1
+        change(self, place, value)
+
+    change = watching.Lowest.change
+    monkeypatch.setattr(rule, "measure", counting_measure)
+    monkeypatch.setattr(rule.Measures, "cost", counting_cost)
+    monkeypatch.setattr(watching.Lowest, "change", counting_change)
+    X, y, group = make_people(200)
+    settings = {"threshold": threshold, "keep": keep, "validation_fraction": fraction, "update": "real"}
+    model = AdaFairClassifier(n_estimators=400, learning_rate=0.1, random_state=0, **settings, **options)
+    model.fit(X, y, sensitive_features=group)
+    assert model.n_estimators_ == 400
+    n_options = work["measured"]
+    assert work["compared"] <= 4 * n_options
+    assert work["changed"] <= 3 * n_options
+    assert n_options < 400 * 20  # each is measured once: a front has a few options, not those of all rounds before
+
+
+def fit(cls=AdaFairClassifier, **options):
+    X, y, group = make_people(400)
+    return cls("equal_opportunity", random_state=0, **options).fit(X, y, sensitive_features=group), X
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize("options", [{}, {"cumulative": False}, {"update": "real", "max_depth": 2}])
+@pytest.mark.parametrize("threshold", [0.0, "auto"])
+@pytest.mark.parametrize("fraction", [None, 0.33])
+def test_early_stopping_ends_where_a_fit_of_so_many_rounds_does(keep, options, threshold, fraction):
+    options = {**options, "keep": keep, "threshold": threshold, "validation_fraction": fraction}
+    for patience in (1, 5, 40):
+        stopped, X = fit(n_estimators=300, n_iter_no_change=patience, **options)
+        whole, _ = fit(n_estimators=stopped.n_estimators_, **options)
+        assert stopped.theta_ == whole.theta_
+        assert (stopped.decision_function(X) == whole.decision_function(X)).all()
+        assert stopped.history_.equals(whole.history_)
+        told, _ = fit(n_estimators=300, n_iter_no_change=patience, verbose=1, **options)
+        assert told.n_estimators_ == stopped.n_estimators_
+
+
+def test_no_rounds_are_made_in_vain_for_early_stopping(monkeypatch):
+    from parityboost._fit.trees import Several
+
+    made, following = [], Several.next
+
+    def counting(self, n_rounds):
+        made.append(n_rounds)
+        return following(self, n_rounds)
+
+    monkeypatch.setattr(Several, "next", counting)
+    model, _ = fit(n_estimators=2000, n_iter_no_change=100)
+    assert model.n_estimators_ < 2000
+    assert sum(made) == model.n_estimators_
+    assert len(made) <= model.n_estimators_ / 16 + 2
+
+
+def test_bags_that_stop_early_are_those_of_so_many_rounds(capsys):
+    options = {"n_bags": 2, "n_estimators": 100, "n_iter_no_change": 6}
+    model, X = fit(ParityBoostClassifier, **options)
+    told, _ = fit(ParityBoostClassifier, verbose=1, **options)
+    assert (model.decision_function(X) == told.decision_function(X)).all()
+    assert model.n_estimators_ < 200
