@@ -189,7 +189,7 @@ def test_types_and_missing_values_are_those_of_pandas():
             "text": ["x", None, "y"],
             "kind": pl.Series(["u", None, "v"], dtype=pl.Categorical),
             "level": pl.Series(["low", None, "high"], dtype=pl.Enum(["low", "high"])),
-            "price": [decimal.Decimal("1.50"), None, decimal.Decimal("2")],
+            "price": [decimal.Decimal("1.50"), None, decimal.Decimal("2.00")],
         }
     )
     for source in (frame, frame.lazy()):
