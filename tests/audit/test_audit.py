@@ -379,6 +379,7 @@ GOOD = {
         ({"y_pred": [0, 2, 0, 0]}, "y_pred holds 2, but the labels in y_true are 0, 1"),
         ({"y_pred": ["no", "yes", "no", "no"]}, "y_pred holds 'no', 'yes', but the labels in y_true are 0, 1"),
         ({"y_true": ["a"] * 4, "y_pred": ["a"] * 4}, "all labels are 'a': give positive_label"),
+        ({"y_true": ["yes"] * 4, "y_pred": [1.5] * 4}, "the labels are 'yes', 1.5: give positive_label"),
         ({"y_pred": np.zeros((4, 2))}, r"y_pred must have one value per row, got shape \(4, 2\)"),
         ({"positive_label": "yes"}, "positive_label='yes' is not one of the labels 0, 1"),
         ({"sensitive_features": {"sex": ["f", None, "m", None]}}, "'sex' is missing in 2 of 4 rows"),

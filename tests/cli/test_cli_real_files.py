@@ -232,6 +232,13 @@ def test_types_are_told_from_all_files_of_a_folder(tmp_path):
     assert set(map(type, table.data["x"].cat.categories)) == {str}
 
 
+@pytest.mark.parametrize("empty", ["a.jsonl", "c.jsonl"])
+def test_a_part_without_rows_has_no_columns_in_json_lines(tmp_path, empty):
+    (tmp_path / empty).write_text("")
+    (tmp_path / "b.jsonl").write_text('{"g": "a", "x": 1, "y": 0}\n{"g": "b", "x": 2, "y": 1}\n')
+    assert read_table(tmp_path, target="y", positive=1, sensitive="g").data["x"].tolist() == [1, 2]
+
+
 def test_folders_that_are_no_table_are_refused(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -582,6 +589,33 @@ def test_codes_are_the_same_categories_and_groups_in_every_kind_of_file(tmp_path
             expected = found if expected is None else expected
             pd.testing.assert_series_equal(found, expected, obj=f"{data} to {name}")
         assert expected.nunique() > 3
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_code_that_is_a_number_here_and_text_there_is_one_category_and_one_group(tmp_path, folder):
+    table = make_codes(CODES)
+    some = table.iloc[::2].replace({"1": 1, "2": 2.0}).reset_index(drop=True)
+    rest = table.iloc[1::2].reset_index(drop=True)
+    write_table(pd.concat([table.iloc[::2], rest]), tmp_path / "t.csv")
+    data = tmp_path / "t.jsonl"
+    if folder:
+        data = tmp_path / "parts"
+        data.mkdir()
+        write_table(some, data / "a.jsonl")
+        write_table(rest, data / "b.jsonl")
+    else:
+        write_table(pd.concat([some, rest]), data)
+    options = ["--target", "y", "--positive", "1", "--sensitive", "group", "--threshold", "per_group", "--rounds", 20]
+    run_well("train", data, *options, "--exclude-sensitive", "--model", tmp_path / "m.json")
+    model = parityboost.load(tmp_path / "m.json")
+    assert sorted(model.groups_) == ["07", "1", "2", "A"]
+    found = {}
+    for source in (data, tmp_path / "t.csv"):
+        out = tmp_path / "p.csv"
+        run_well("predict", tmp_path / "m.json", source, "--out", out, "--sensitive", "group")
+        found[source] = pd.read_csv(out)["probability"].tolist()
+    assert found[data] == found[tmp_path / "t.csv"]
+    assert len(set(found[data])) > 3
 
 
 def test_rows_that_hold_only_the_numbers_among_the_codes_are_read_too(tmp_path):

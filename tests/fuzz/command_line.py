@@ -429,6 +429,11 @@ def check_markdown(text):
             assert child.type in ("text", "text_special", "strong_open", "strong_close", "softbreak"), child
 
 
+def read_lines(path):
+    with path.open(encoding="utf8") as file:
+        return list(map(json.loads, file))
+
+
 def check_passed_on(world, arguments, out):
     """Text is handed on as it was, and no cell of a sheet is a formula."""
     source = Path(arguments[2])
@@ -439,7 +444,7 @@ def check_passed_on(world, arguments, out):
         at = [cell.value for cell in rows[0]].index(name)
         found = ["" if row[at].value is None else row[at].value for row in rows[1:]]
     elif out.suffix == ".jsonl":
-        found = ["" if row[name] is None else row[name] for row in map(json.loads, out.open(encoding="utf8"))]
+        found = ["" if row[name] is None else row[name] for row in read_lines(out)]
     elif out.suffix in (".csv", ".tsv"):
         with out.open(encoding="utf8", newline="") as file:
             found = [row[name] for row in csv.DictReader(file, delimiter="\t" if out.suffix == ".tsv" else ",")]
@@ -463,8 +468,7 @@ def check_formats_agree(world, folder, model):
         arguments = ["predict", str(model), str(path), "--out", str(out), "--sensitive", world.sensitive]
         result = RUNNER.invoke(cli.app, arguments)
         assert result.exit_code == 0, f"{kind}: {result.output}"
-        rows = list(map(json.loads, out.open(encoding="utf8")))
-        predictions[kind] = [(row["prediction"], round(row["probability"], 9)) for row in rows]
+        predictions[kind] = [(row["prediction"], round(row["probability"], 9)) for row in read_lines(out)]
         out.unlink()
         path.unlink()
     (one, first), (other, second) = predictions.items()

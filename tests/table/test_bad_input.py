@@ -135,9 +135,10 @@ def test_infinite_values_name_the_column(people, value):
 def test_sparse_data(people):
     with pytest.raises(TypeError, match="X is a sparse matrix, but dense data is required"):
         fit(people, X=sparse.csr_matrix(np.eye(300)))
-    X = pd.DataFrame({"z": pd.arrays.SparseArray(np.zeros(300))})
-    with pytest.raises(TypeError, match="column 'z' of X is sparse"):
-        fit(people, X=X)
+    for name in ("z", 2):
+        X = pd.DataFrame({name: pd.arrays.SparseArray(np.zeros(300))})
+        with pytest.raises(TypeError, match=f"column '{name}' of X is sparse"):
+            fit(people, X=X)
 
 
 def test_empty_frames(people):

@@ -40,6 +40,7 @@ from ..datasets._formats import (
     naming,
     read_excel,
     read_json_lines,
+    writings,
 )
 from ..datasets._table import check_columns as check_named
 from ._streams import is_standard, standard_output
@@ -202,7 +203,7 @@ class KnownValues:
         self.name, self.decimal = name, decimal
         self.known = {(type(value) is bool, value) for value in known}
         self.texts = {value for value in known if isinstance(value, str)}
-        self.by_writing = {text: value for value in known if not isinstance(value, str) for text in _writings(value)}
+        self.by_writing = {text: value for value in known if not isinstance(value, str) for text in writings(value)}
         texts = sorted(self.texts)
         numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
         self.by_number = dict(zip(numbers.tolist(), texts, strict=True))
@@ -215,22 +216,13 @@ class KnownValues:
             return value
         if isinstance(value, str):
             return self.by_writing.get(value.replace(self.decimal, "."), value)
-        text = next((text for text in _writings(value) if text in self.texts), None)
+        text = next((text for text in writings(value) if text in self.texts), None)
         if text is None and not isinstance(value, bool) and value in self.by_number:
             raise ValueError(
                 f"column {self.name!r} has the number {value!r}, and the model knows the text "
                 f"{self.by_number[value]!r}: make it text, as it was in training"
             )
         return value if text is None else text
-
-
-def _writings(value: Any) -> list[str]:
-    """How files write a number or truth value, the usual way first."""
-    if isinstance(value, bool):
-        return [str(value), str(value).lower(), str(value).upper()]
-    if isinstance(value, float) and value.is_integer():
-        return [str(value), str(int(value))]
-    return [str(value), f"{value}.0"] if isinstance(value, int) else [str(value)]
 
 
 def _numbers(column: pd.Series[Any], decimal: str) -> pd.Series[Any]:

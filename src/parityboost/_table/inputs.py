@@ -39,7 +39,7 @@ def read_table(X: Any) -> pd.DataFrame | NDArray[Any]:
             raise ValueError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
         for j, dtype in enumerate(X.dtypes):
             if isinstance(dtype, pd.SparseDtype):
-                raise TypeError(f"column {X.columns[j]!r} of X is sparse: use X.sparse.to_dense()")
+                raise TypeError(f"column {str(X.columns[j])!r} of X is sparse: use X.sparse.to_dense()")
         return X
     if isinstance(X, list):
         X = np.asarray(X, dtype=object) if _holds_text(X) else X

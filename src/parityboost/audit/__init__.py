@@ -362,6 +362,8 @@ def _positive(labels: list[Any], positive_label: Any) -> Any:
     if positive_label is not None:
         return _stated("positive_label", positive_label, labels)
     if len(labels) == 2:
+        if len({isinstance(label, str) for label in labels}) > 1:  # which have no order
+            raise ValueError(f"the labels are {_shown(labels)}: give positive_label to say which one is positive")
         return max(labels)
     if labels[0] in (0, -1, 1):
         return 1

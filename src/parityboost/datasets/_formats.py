@@ -109,8 +109,36 @@ def header_of(path: Path, **options: Any) -> list[str]:
 
 def read_file(path: Path, text_format: TextFormat = AS_FOUND) -> pd.DataFrame:
     """A whole file, or all files of a folder, as they are."""
-    if path.is_dir():
-        return _read_folder(path, text_format)
+    return with_one_writing(_read_folder(path, text_format) if path.is_dir() else _read_file(path, text_format))
+
+
+def with_one_writing(table: pd.DataFrame) -> pd.DataFrame:
+    """A code that is a number in one row and text in another, 1 and "1", as text in both: a text file has one of it."""
+    for j in [j for j, dtype in enumerate(table.dtypes) if dtype.kind == "O"]:
+        values: list[Any] = table.iloc[:, j].tolist()
+        texts = {value for value in values if isinstance(value, str)}
+        if texts and any(type(value) in (bool, int, float) for value in values):
+            table.isetitem(j, pd.Series([_as_text(value, texts) for value in values], dtype=object).to_numpy())
+    return table
+
+
+def _as_text(value: Any, texts: set[str]) -> Any:
+    """The one of the texts that is a way to write a number or truth value; else the value itself."""
+    if type(value) not in (bool, int, float):
+        return value
+    return next((text for text in writings(value) if text in texts), value)
+
+
+def writings(value: Any) -> list[str]:
+    """How files write a number or truth value, the usual way first."""
+    if isinstance(value, bool):
+        return [str(value), str(value).lower(), str(value).upper()]
+    if isinstance(value, float) and value.is_integer():
+        return [str(value), str(int(value))]
+    return [str(value), f"{value}.0"] if isinstance(value, int) else [str(value)]
+
+
+def _read_file(path: Path, text_format: TextFormat) -> pd.DataFrame:
     kind = existing_kind(path)
     if kind in PARQUET:
         return _read_parquet(path)
@@ -150,8 +178,11 @@ def tables_in(folder: Path) -> list[Path]:
 def _read_folder(path: Path, text_format: TextFormat) -> pd.DataFrame:
     files = files_of(path)
     if kind_of(files[0]) not in SEPARATORS:
-        tables = [read_file(file, text_format) for file in files]
-        check_same_columns(files, tables)
+        parts = {file: _read_file(file, text_format) for file in files}
+        if kind_of(files[0]) in JSON_LINES:  # of which one without rows has no columns either
+            parts = {file: table for file, table in parts.items() if len(table)} or parts
+        tables = list(parts.values())
+        check_same_columns(parts, tables)
         return pd.concat(tables, ignore_index=True)
     tables = []
     for file in files:
