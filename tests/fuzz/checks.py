@@ -403,7 +403,8 @@ def keeps_its_constraints(trial, rng):
         return
     if trial.model.positive_ != trial.model.classes_[1]:
         sign = -sign  # the order is that of the positive label, the score that of the larger one
-    first = pd.DataFrame(asked(trial)["X"]).iloc[:, 0]
+    X = asked(trial)["X"]
+    first = (X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, dtype=object)).iloc[:, 0]
     order = np.argsort(pd.to_numeric(first, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
     order = order[first.notna().to_numpy()[order]]
     if len(order) < 2:
