@@ -285,6 +285,42 @@ def test_large_numbers_of_a_parquet_file_are_as_they_were_also_if_one_is_missing
         pd.testing.assert_series_equal(written["g"], large)
 
 
+def test_large_numbers_of_a_text_file_are_as_they_were_also_if_one_is_missing(small):
+    table = pd.read_csv(small / "t.csv")
+    large = (2**53 + table["g"]).astype("Int64")
+    large.iloc[::10] = pd.NA
+    table = table.assign(g=large)
+    (small / "parts").mkdir()
+    for name, part in {"large.csv": table, "parts/a.csv": table[:50], "parts/b.csv": table[50:]}.items():
+        part.to_csv(small / name, index=False)
+    (small / "large.jsonl").write_text(table.to_json(orient="records", lines=True))
+    predicted = []
+    for data in ("large.jsonl", "large.csv", "parts"):
+        asked = [*train_small(small, "large.json", "g"), "--missing-group", "unknown", "--threshold", "per_group"]
+        asked[1] = small / data
+        result = run(*asked, "--drop", "g")
+        assert result.exit_code == 0, result.output
+        assert parityboost.load(small / "large.json").groups_.tolist() == [2**53, 2**53 + 1, "unknown"]
+        out = small / "large-out.csv"
+        result = run("predict", small / "large.json", small / data, "--sensitive", "g", "--out", out)
+        assert result.exit_code == 0, result.output
+        predicted.append(pd.read_csv(out)["probability"].tolist())
+    assert predicted[0] == predicted[1] == predicted[2]
+
+
+def test_a_missing_number_in_a_text_file_changes_no_category_of_another_row(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    codes = pd.Series(2**53 + 2 * rng.integers(2, size=200) + y)
+    model = AdaFairClassifier(n_estimators=5, categorical_features=["code"], random_state=0)
+    model.fit(pd.DataFrame({"code": codes}), y, sensitive_features=rng.integers(2, size=200)).save(tmp_path / "m.json")
+    expected = model.predict_proba(pd.DataFrame({"code": codes}))[1:, 1]
+    codes.astype("Int64").where(codes.index > 0).to_frame("code").to_csv(tmp_path / "t.csv", index=False)
+    result = run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert pd.read_csv(tmp_path / "p.csv")["probability"].tolist()[1:] == expected.tolist()
+
+
 def test_a_boolean_column_may_be_written_as_1_and_0(small):
     table = pd.read_csv(small / "t.csv")
     assert run(*train_small(small, "flag.json", "g", "--drop", "x", "k", "g", "h")).exit_code == 0

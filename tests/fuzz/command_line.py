@@ -23,7 +23,7 @@ import yaml
 from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
-from parityboost import cli
+from parityboost import cli, load
 
 from .columns import objects, pick
 from .engine import ACCEPTED, REFUSED
@@ -45,6 +45,7 @@ TEXTS = [
     ),
 ]
 CODES = [1, 2, "A", "07"]  # text where all cells are text, numbers and text where they need not be
+LARGE = [2**53, 2**53 + 1, 2**53 + 2]  # which no float tells apart
 # Of what may be drawn again: a file of each kind holds the same table.
 KINDS = [".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".jsonl", ".xlsx", ".CSV"]
 LABELS = [
@@ -79,7 +80,7 @@ class World:
         group = np.arange(n_rows) % int(pick(rng, [2, 2, 3]))
         y = (np.arange(n_rows) // 3 + rng.integers(2, size=n_rows)) % 2
         skill = y + rng.normal(size=n_rows)
-        groups = pick(rng, [["f", "m", "x"], [0, 1, 2], ["a b", "c,d", "é"]])
+        groups = pick(rng, [["f", "m", "x"], [0, 1, 2], ["a b", "c,d", "é"], LARGE])
         columns = {
             names[0]: np.round(skill, 2),
             names[1]: pick(rng, [rng.integers(0, 30, n_rows), objects([pick(rng, CODES) for _ in range(n_rows)])]),
@@ -87,6 +88,11 @@ class World:
             self.target: [self.labels[label] for label in y],
             self.sensitive: [groups[k] for k in group],
         }
+        self.may_be_missing = groups is LARGE  # some of the groups are, then
+        if self.may_be_missing:
+            unknown = rng.random(n_rows) < 0.1
+            unknown[: 2 * len(LARGE)] = False
+            columns[self.sensitive] = objects([None if unknown[j] else groups[k] for j, k in enumerate(group)])
         self.table = pd.DataFrame(columns).sample(frac=1, random_state=int(rng.integers(1000)), axis=1)
 
     def wrong(self, *words):
@@ -127,8 +133,9 @@ def write_table(world, folder):
 
 
 def can_be(table, suffix):
-    """Whether files of that kind can hold the table at all: a sheet has no control characters."""
-    return suffix != ".xlsx" or not any(CONTROL.search(str(text)) for text in [*table.columns, *table.to_numpy().flat])
+    """Whether files of that kind can hold the table at all: a sheet has no control characters and no large numbers."""
+    cells = [*table.columns, *table.to_numpy().flat]
+    return suffix != ".xlsx" or not any(CONTROL.search(str(cell)) or cell in LARGE for cell in cells)
 
 
 def write_file(rng, table, path):
@@ -142,7 +149,9 @@ def write_file(rng, table, path):
             table.to_excel(path, index=False)
             remove_formulas(path)
         else:
-            table.to_json(path, orient="records", lines=True, force_ascii=chance(rng, 0.5))
+            table, ascii_only = table.astype(object), chance(rng, 0.5)
+            rows = table.where(table.notna(), None).to_dict("records")
+            path.write_text("".join(json.dumps(row, ensure_ascii=ascii_only) + "\n" for row in rows), encoding="utf8")
         return
     semicolons = not any("," in name for name in table.columns)  # else they are not recognised
     separator = "\t" if suffix == ".tsv" else pick(rng, [",", ",", ";" if semicolons else ","])
@@ -153,8 +162,11 @@ def write_file(rng, table, path):
 
 
 def as_read(table):
-    """What a text file says is missing, missing."""
-    return table.astype(object).replace({"": None, "NA": None, "null": None}).infer_objects()
+    """What a text file says is missing, missing; whole numbers stay whole beside it."""
+    read = table.astype(object).replace({"": None, "NA": None, "null": None}).infer_objects()
+    for name in [name for name in table if any(value in LARGE for value in table[name])]:
+        read[name] = pd.array(table[name].tolist(), dtype="Int64")
+    return read
 
 
 def remove_formulas(path):
@@ -272,6 +284,11 @@ def draw_train(world, path, model):
     if chance(rng, 0.3):
         options["--favourable"] = pick(rng, world.labels)
     options |= {"--rounds": int(rng.integers(1, 15)), "--model": model}
+    if world.may_be_missing:
+        if chance(rng, 0.9):
+            options["--missing-group"] = "not known"
+        else:
+            world.odd(world.sensitive, repr(world.sensitive)[1:-1])
     flags = []
     for option in [pick(rng, SOUND_OPTIONS) for _ in range(rng.integers(3))]:
         flags += option
@@ -320,6 +337,8 @@ def draw_other(world, path, model):
         prediction = pick(rng, [world.target, world.target, world.features[0], "no such column"])
         words = ["audit", str(path), "--target", world.target, "--prediction", prediction]
         words += ["--sensitive", world.sensitive]
+        if world.may_be_missing:
+            words += ["--missing-group", "not known"]
         extra = pick(
             rng,
             [
@@ -458,6 +477,13 @@ def check_passed_on(world, arguments, out):
     assert found == expected, f"{name!r} came out as {found[:20]}, not as {expected[:20]}"
 
 
+def check_large_groups(world, model):
+    """Groups that are large whole numbers are those of the table, whatever kind of file it was."""
+    found = {group for group in load(model).groups_.tolist() if group not in ("all", "not known")}
+    expected = set(world.table[world.sensitive].dropna())
+    assert found in (expected, set()), f"groups {found} of {expected}"
+
+
 def check_formats_agree(world, folder, model):
     """The same table in files of two kinds gets the same predictions."""
     rng, predictions = world.rng, {}
@@ -576,6 +602,8 @@ def attempt(rng):
         came_of_it = run(world, arguments, folder, outputs_in(arguments))
         if came_of_it == REFUSED or not model.is_file():
             return came_of_it
+        if is_sound and world.may_be_missing:
+            check_large_groups(world, model)
         if is_sound and chance(rng, 0.3):
             check_formats_agree(world, folder, model)
         world.words, world.must_fail = [], False

@@ -27,6 +27,7 @@ from ..datasets._formats import (
     AS_FOUND,
     EXCEL,
     JSON_LINES,
+    LARGEST_WHOLE,
     OTHER_NUMBER,
     PARQUET,
     SEPARATORS,
@@ -51,7 +52,6 @@ TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0"
 PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 EXCEL_ROWS = 1_048_576
 EXCEL_CHARACTERS = 32_767  # of a cell
-LARGEST_WHOLE = 2**53  # beyond it, Excel rounds numbers; as text they stay what they are
 UNPRINTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # what XML does not have
 
 
@@ -227,9 +227,14 @@ class KnownValues:
 
 def _numbers(column: pd.Series[Any], decimal: str) -> pd.Series[Any]:
     """Text as numbers, NaN where it is none."""
-    if decimal == "." or pd.api.types.is_numeric_dtype(column.dtype):
-        return pd.to_numeric(column, errors="coerce")
-    return pd.to_numeric(column.astype(object).str.replace(decimal, ".", regex=False), errors="coerce")
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    if decimal != ".":
+        column = column.astype(object).str.replace(decimal, ".", regex=False)
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.dtype.kind == "f" and (numbers.abs() >= LARGEST_WHOLE).any():  # whole ones stay whole
+        return pd.to_numeric(column, errors="coerce", dtype_backend="numpy_nullable")
+    return numbers
 
 
 def _not_a_number(path: Path, options: dict[str, Any], numbers: list[str]) -> str:
@@ -384,7 +389,7 @@ def _write_excel(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame
         for cell in chain.from_iterable(next(iter(book.sheets.values())).iter_rows()):
             if cell.value == "":
                 cell.value = None  # missing, as in a text file
-            elif isinstance(cell.value, int) and abs(cell.value) > LARGEST_WHOLE:
+            elif isinstance(cell.value, int) and abs(cell.value) > LARGEST_WHOLE:  # which Excel would round
                 cell.value = str(cell.value)
             elif isinstance(cell.value, str) and cell.data_type != "s":  # taken for a formula or an error
                 cell.data_type, cell.quotePrefix = "s", True

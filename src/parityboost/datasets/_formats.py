@@ -33,6 +33,7 @@ KINDS = {kind + packing: kind for kind in PACKABLE for packing in PACKINGS} | {k
 OTHER_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}(\.\d{3})+(,\d+)?)")
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
+LARGEST_WHOLE = 2**53  # beyond it, floats are not all the whole numbers
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null")  # some of what pandas takes for missing, unless a space precedes it
 SPACES = "give sep ', ' (--sep ', ') if spaces after the separator are no part of the values"
 
@@ -148,10 +149,23 @@ def _read_file(path: Path, text_format: TextFormat) -> pd.DataFrame:
         if kind in JSON_LINES:
             (table,) = read_json_lines(path, text_format)
         else:  # in one piece, or else pandas guesses the type of each piece on its own
-            table = pd.read_csv(path, **text_format.options(path), low_memory=False)
+            table = _read_text(path, **text_format.options(path))
             check_fields(path, table)
     if kind in SEPARATORS:
         check_numbers(path, table, text_format)
+    return table
+
+
+def _read_text(source: Any, **options: Any) -> pd.DataFrame:
+    """A text file whose whole numbers stay whole beside missing ones, also where a float would round them."""
+    table: pd.DataFrame = pd.read_csv(source, **options, low_memory=False)
+    floats = table.select_dtypes("float64")
+    large = floats.columns[(floats.abs() >= LARGEST_WHOLE).any() & floats.isna().any()]
+    for name in large:
+        if hasattr(source, "seek"):
+            source.seek(0)
+        with suppress(ValueError, TypeError):  # other numbers
+            table[name] = pd.read_csv(source, **options, usecols=[name], dtype="Int64")[name]
     return table
 
 
@@ -192,7 +206,7 @@ def _read_folder(path: Path, text_format: TextFormat) -> pd.DataFrame:
     check_same_columns(files, tables)
     # As one text, or else pandas guesses the types of each file on its own.
     whole = io.StringIO(pd.concat(tables, ignore_index=True).to_csv(index=False))
-    table = pd.read_csv(whole, decimal=text_format.decimal or ".", low_memory=False)
+    table = _read_text(whole, decimal=text_format.decimal or ".")
     check_numbers(path, table, text_format)
     return table
 
