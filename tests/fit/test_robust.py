@@ -2,13 +2,15 @@
 
 import os
 import tracemalloc
+import warnings
+from time import process_time
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from conftest import best_option, make_people, run_python
-from parityboost import AdaBoostClassifier, AdaFairClassifier, metrics
+from parityboost import AdaBoostClassifier, AdaFairClassifier, FitWarning, metrics
 from parityboost._choice.candidates import candidates
 from parityboost._stats.rates import false_negative_rate, precision, spread
 from parityboost._table.binning import NumericColumn
@@ -296,3 +298,24 @@ caching.IndexDataCacheFile.save = full
     assert lines[0] == "10"
     assert lines[1].startswith("1 the compiled code in ")
     assert "No space left on device" in lines[1]
+
+
+@pytest.mark.parametrize("threshold", [0.0, "auto"])
+def test_many_groups_take_time_in_proportion_to_them(threshold):
+    """Comparing all groups with each other would take 64 times as long for 8 times as many."""
+    rng = np.random.default_rng(0)
+
+    def seconds(n_groups):
+        n_rows = 4 * n_groups
+        group, y = np.arange(n_rows) % n_groups, np.arange(n_rows) // n_groups % 2
+        X = pd.DataFrame({"x": y + rng.normal(size=n_rows)})
+        model = AdaFairClassifier(n_estimators=5, threshold=threshold, validation_fraction=None, random_state=0)
+        started = process_time()
+        model.fit(X, y, sensitive_features=group)
+        return process_time() - started
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)  # which says that there are too many
+        seconds(10)
+        few, many = (min(seconds(n_groups) for _ in range(3)) for n_groups in (1000, 8000))
+    assert many < 24 * few, (few, many)
