@@ -369,6 +369,7 @@ def draw_other(world, path, model):
             ],
         )
         words = ["explain", str(model)]
+        world.odd("thresholds per group")  # of groups that no column of the model has a bin for
         if chance(rng, 0.6):
             words += ["--row", row]
             world.odd("--row", "row", "rows", "no such column", repr(world.features[0])[1:-1])
