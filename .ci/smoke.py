@@ -91,7 +91,7 @@ def cli():
 
 def plot():
     check_examples("parityboost.plot")
-    draw = importlib.import_module("parityboost.paper.experiments._draw")  # the paper's figures
+    draw = importlib.import_module("parityboost.paper.experiments._figures")  # the paper's figures
     assert importlib.util.find_spec("matplotlib") and draw
 
 
@@ -103,7 +103,7 @@ def baselines():
     from parityboost.datasets import make_biased_classification
     from parityboost.paper.baselines import ZafarClassifier
 
-    check_examples("parityboost.paper.baselines.fairlearn_methods", "parityboost.paper.baselines.registry")
+    check_examples("parityboost.paper.baselines.fairlearn_methods", "parityboost.paper.baselines")
     data = make_biased_classification(400, random_state=0)
     model = ZafarClassifier(solver="dccp").fit(data.data, data.target, sensitive_features=data.sensitive)
     assert model.predict(data.data).shape == (400,)
@@ -111,8 +111,9 @@ def baselines():
 
 def datasets():
     """Downloads go through pooch: from this machine here, and what comes is not what was published."""
-    from parityboost.datasets._catalogue import BANK
     from parityboost.datasets._download import download
+
+    from parityboost.datasets._catalogue import BANK
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *arguments):

@@ -46,8 +46,8 @@ def main() -> int:
     from sklearn.model_selection import train_test_split
 
     from parityboost.paper.experiments import SETTINGS
-    from parityboost.paper.experiments._execute import choose_theta, count, load, make, one_hot
-    from parityboost.paper.experiments._rows import measure
+    from parityboost.paper.experiments._runner import choose_theta, count, load, make, one_hot
+    from parityboost.paper.experiments._store import measure
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=3)

@@ -26,8 +26,7 @@ from parityboost._fit import loop, preparation
 from parityboost._fit.loop import boost, starting_factors
 from parityboost._fit.samples import CodedSample, Sample, to_masses
 from parityboost._fit.trees import Growing, TreeLearner
-from parityboost._table.binning import Binner, NumericColumn
-from parityboost._table.bundles import Bundles
+from parityboost._table.binning import Binner, Bundles, NumericColumn
 from parityboost.notions import get_notion
 
 N_COLUMNS, N_BINS, N_ROUNDS = 50, 255, 200

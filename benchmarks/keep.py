@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from parityboost import AdaFairClassifier, FitWarning, metrics
-from parityboost._choice import rule as _choice
+from parityboost._choice import thresholds as _choice
 from parityboost.datasets import load_adult
 
 NOTIONS = ("disparate_mistreatment", "equal_opportunity", "statistical_parity")

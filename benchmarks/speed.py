@@ -128,7 +128,7 @@ def histogram_passes(data: str) -> Any:
     """The physical limit: 200 histogram passes over the codes of all training rows, and nothing else."""
     import numpy as np
 
-    from parityboost._engine.kernels.passes import add_to_histograms
+    from parityboost._engine.cpu import Listed, add_to_histograms
     from parityboost._engine.threads import Team
     from parityboost._table.binning import Binner
     from parityboost._table.sources import find_categorical, read_sources
@@ -140,7 +140,6 @@ def histogram_passes(data: str) -> Any:
         rows = np.argsort(y.to_numpy()[:n_train], kind="stable")
         binner = Binner.fit(sources, rows, None, 255, find_categorical(X, sources, "from_dtype"), team)
         codes = np.array(binner.encode(sources, rows, team))
-    weights, listed = np.ones(n_train, dtype=np.int64), np.arange(n_train, dtype=np.uint32)
     n_negative = int((y.to_numpy()[:n_train] == 0).sum())
     blocks = np.array([(0, 0, n_negative), (1, n_negative, n_train)])
     size = 1 << 13
@@ -148,11 +147,12 @@ def histogram_passes(data: str) -> Any:
         [(k, a, min(a + size, last)) for k, first, last in blocks.tolist() for a in range(first, last, size)]
     )
     histograms = np.zeros((len(codes), 2, 2, 256), dtype=np.int64)
+    listed = Listed(np.arange(n_train, dtype=np.uint32), np.ones(n_train, dtype=np.int64), blocks[:, 2] - blocks[:, 1])
 
     def run() -> None:
         for _ in range(ROUNDS):
             histograms[:] = 0
-            add_to_histograms(codes, listed, weights, blocks[:, 2] - blocks[:, 1], blocks, 1, 0, len(codes), histograms)
+            add_to_histograms(codes, listed, blocks, 1, histograms, 0, len(codes))
 
     return run
 

@@ -23,8 +23,8 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="PARITYBOOST_DATA name
 
 
 KERNELS = [
-    import_module(f"parityboost._engine.kernels.{name}")
-    for name in ["binning", "boosting", "fronts", "lookup", "passes", "splitting", "thresholds", "trees"]
+    import_module(f"parityboost._engine.{name}")
+    for name in ["cpu", "kernels.boosting", "kernels.columns", "kernels.splitting", "kernels.thresholds"]
 ]
 
 
@@ -66,12 +66,12 @@ def make_people(n_rows, seed=0):
 
 def best_option(found, notion, c, threshold="auto"):
     """The counts and the threshold that the paper's objective chooses among candidates."""
-    from parityboost._choice.rule import measure_candidates, options_among
+    from parityboost._choice.rule import options_among
     from parityboost._choice.settings import Settings
     from parityboost.notions import get_notion
 
     settings = Settings(get_notion(notion), c=c, threshold=threshold)
-    options = options_among(measure_candidates(found, settings, 1.0), settings, 1.0)
+    options = options_among(found.measured(settings, 1.0), settings, 1.0)
     return options.counts[0], options.thresholds[0]
 
 

@@ -110,8 +110,9 @@ CORE = [  # from a table to a fitted model
     {"_model"},
     {"_fit"},
     {"_io"},
-    {"estimators"},
-    {"adaboost", "recommended"},
+    {"_base"},
+    {"estimators", "recommended"},
+    {"adaboost"},
     {"dask"},
 ]
 LOOK = [  # reads models and predictions

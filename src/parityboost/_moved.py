@@ -5,37 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from ._caller import warn_caller
 
-Lookup = Callable[[str], Any]
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def moved(
-    here: str, there: str, names: Mapping[str, str] | None = None, modules: Mapping[str, str] | None = None
-) -> Lookup:
-    """The ``__getattr__`` of a module whose names are elsewhere now. Nothing is imported before it is asked for.
+    here: str, there: str, names: Mapping[str, str] = NONE, modules: Mapping[str, str] = NONE
+) -> Callable[[str], Any]:
+    """The ``__getattr__`` of the module ``here``, most of whose names are ``there`` now.
 
-    Parameters
-    ----------
-    here, there : str
-        The module, and where most of its names are.
-    names, modules : mapping of str to str, optional
-        Where its other names are, and the modules that it had in it: both by name.
+    ``names`` says where its others are, ``modules`` where the modules are that it had in it. Nothing is imported before
+    it is asked for.
     """
-    others = names or {}
-    submodules = {name: _old_module(f"{here}.{name}", target) for name, target in (modules or {}).items()}
+    submodules = {name: _old_module(f"{here}.{name}", target) for name, target in modules.items()}
 
     def look_up(name: str) -> Any:
         if name in submodules:
             return submodules[name]
         if name == "__all__":
-            return [*import_module(there).__all__, *others]
+            return [*import_module(there).__all__, *names]
         if name.startswith("__"):
             raise AttributeError(f"module {here!r} has no attribute {name!r}")
-        home = others.get(name, there)
+        home = names.get(name, there)
         value = getattr(import_module(home), name)
         warn_caller(
             f"{here}.{name} is {home}.{name} now: import it from there, the next version no longer has the old name",

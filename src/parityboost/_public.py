@@ -5,7 +5,7 @@ from ._io.model_json import load
 from ._io.onnx import onnx_inputs
 from ._io.skops_types import SKOPS_TYPES
 from ._io.strict_json import ModelFileError
-from ._model.warning import FitWarning
+from ._model.glass_box import FitWarning, GlassBox
 from .adaboost import AdaBoostClassifier
 from .estimators import AdaFairClassifier
 from .recommended import ParityBoostClassifier
@@ -15,6 +15,7 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaFairClassifier",
     "FitWarning",
+    "GlassBox",
     "ModelFileError",
     "ParityBoostClassifier",
     "load",

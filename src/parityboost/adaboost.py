@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
+from ._base import CONSTRAINTS, OF_THE_PAPER
 from ._choice.settings import Settings
-from .estimators import AdaFairClassifier
+from .estimators import BoostedClassifier
 from .notions import NoNotion
 
 __all__ = ["AdaBoostClassifier"]
 
 
-class AdaBoostClassifier(AdaFairClassifier):
+class PlainBoosting(BoostedClassifier):
+    """Boosting without fairness: all rounds are used, and groups change nothing."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CONSTRAINTS,
+        **OF_THE_PAPER,
+        "update": [StrOptions({"confidence", "discrete"})],
+    }
+    _groups_needed_for = ""
+
+    def _settings(self) -> Settings:
+        return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
+
+
+@dataclass(eq=False, repr=False)
+class AdaBoostClassifier(PlainBoosting):
     """AdaBoost with decision stumps on AdaFair's own kernel: no fairness, no choice of θ.
 
     Takes the same data frames as :class:`parityboost.AdaFairClassifier` (categories and missing values included).
@@ -39,45 +56,15 @@ class AdaBoostClassifier(AdaFairClassifier):
     20
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AdaFairClassifier._parameter_constraints,
-        "update": [StrOptions({"confidence", "discrete"})],
-    }
-    _groups_needed_for = ""
-    max_depth = 1
-    interaction_cst = None
-    monotonic_cst = None
-    validation_fraction = None
-    sensitive_feature = None
-    bands = None
-    missing_group = None
-
-    def __init__(
-        self,
-        n_estimators: int = 200,
-        *,
-        update: str = "discrete",
-        class_weight: str | dict[Any, float] | None = None,
-        estimator: Any = None,
-        criterion: str = "gini",
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        positive: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.update = update
-        self.class_weight = class_weight
-        self.estimator = estimator
-        self.criterion = criterion
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.positive = positive
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _settings(self) -> Settings:
-        return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
+    n_estimators: int = 200
+    _: KW_ONLY
+    update: str = "discrete"
+    class_weight: str | dict[Any, float] | None = None
+    estimator: Any = None
+    criterion: str = "gini"
+    max_bins: int = 255
+    categorical_features: Any = "from_dtype"
+    positive: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None

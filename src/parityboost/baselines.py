@@ -3,11 +3,11 @@
 from ._moved import moved
 
 _PAPER = "parityboost.paper.baselines"
-_MODULES = ("_base", "fae", "fairlearn_methods", "krasanakis", "registry", "sdb", "smoteboost", "zafar")
+_MODULES = ("_base", "fae", "fairlearn_methods", "krasanakis", "sdb", "smoteboost", "zafar")
 
 __getattr__ = moved(
     __name__,
     _PAPER,
     names={"AdaBoostClassifier": "parityboost"},
-    modules={"adaboost": "parityboost.adaboost", **{name: f"{_PAPER}.{name}" for name in _MODULES}},
+    modules={"adaboost": "parityboost.adaboost", "registry": _PAPER, **{name: f"{_PAPER}.{name}" for name in _MODULES}},
 )

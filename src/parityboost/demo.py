@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from . import metrics
-from ._model.warning import FitWarning
+from ._model.glass_box import FitWarning
 from .adaboost import AdaBoostClassifier
 from .datasets import load_adult
 from .estimators import AdaFairClassifier

@@ -1,37 +1,239 @@
-"""The public classifier: reads the input, calls the boosting loop, keeps what was fitted."""
+"""The paper's classifier: AdaFair with the paper's parameters."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
-from ._arrays import on_card
-from ._choice.settings import Settings
-from ._engine.codes import MAX_BINS
-from ._engine.threads import MAX_THREADS, Team
-from ._fit.training import TrainingMixin
-from ._io.portable import StorageMixin
-from ._model.control import ControlMixin
-from ._model.grid import on_fine_grid
-from ._model.prediction import PredictionMixin
-from ._table.cuts import EXACT_ROWS
-from ._table.grouping import Grouping
+from ._arrays import Floats, on_card
+from ._base import CONSTRAINTS, OF_THE_PAPER, FairClassifier, is_number
+from ._engine.threads import Team
+from ._model.glass_box import About, FittedModel, probabilities
+from ._table.binning import EXACT_ROWS
 from ._table.sources import column_names
-from ._table.weights import rows_per_weight
-from .notions import NOTION_NAMES, FairnessNotion, get_notion
+from ._table.values import to_pandas
+from ._table.weights import read_class_weight, rows_per_weight
+from .notions import FairnessNotion
 
-# A threshold for each of more groups would be chosen on a handful of rows, and take long.
-MAX_GROUP_THRESHOLDS = 100
+if TYPE_CHECKING:
+    from ._fit.training import Kept
 
 __all__ = ["AdaFairClassifier"]
 
 
-class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMixin, ClassifierMixin, BaseEstimator):
+class BoostedClassifier(FairClassifier):
+    """A classifier of one training, whose rounds are kept: another θ makes another model."""
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
+    ) -> Self:
+        """Train on X, y.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; missing values are fine.
+        y : array-like of shape (n_samples,)
+            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
+        sensitive_features : array-like, Series or DataFrame, optional
+            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
+            of X.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
+        validation : tuple, optional
+            Data to choose θ on: ``(X, y)``, ``(X, y, sensitive_features)`` or ``(X, y, sensitive_features,
+            sample_weight)``. Replaces the split by ``validation_fraction``.
+
+        Returns
+        -------
+        self
+        """
+        from ._fit import samples, training  # numba is needed only now
+        from ._fit.estimator import EstimatorLearner
+        from ._fit.loop import boost, starting_factors
+
+        self._forget()
+        estimator, device = self._given("estimator"), self._given("device", "cpu")
+        if estimator is not None and device != "cpu":
+            raise ValueError(
+                f'device="cuda" is for the native trees, and {type(estimator).__name__} trains wherever it does: leave '
+                'out the estimator, or use device="cpu"'
+            )
+        X = self._read_table(X, reset=True)
+        rng = check_random_state(self._given("random_state"))
+        read, about = self._read_fit(X, y, sensitive_features, sample_weight)
+        settings, rows = about.settings, training.counted_rows(read)
+        if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
+            rows = rows.on_host()
+        unit = rows_per_weight(sample_weight, len(X))
+        if validation is None:
+            split = samples.hold_out(X, rows, self._given("validation_fraction"), rng)
+        else:
+            X_given, given = self._read_validation(validation, about)
+            split = samples.Split(X, rows, X_given, training.counted_rows(given).on_host())
+            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
+        source = None
+        if settings.threshold == "per_group":
+            source = self._group_source(about, X, rows, sensitive_features)
+            if split.selection is not None:
+                held = split.selection
+                source = source.agreeing_with(split.X_selection, held.positions, held.cell % len(about.groups))
+        with Team(1 if estimator is not None else effective_n_jobs(self.n_jobs), device) as team:
+            train, selection = split.samples(len(about.groups), team)
+            is_apart = selection is not train
+            training.check_settings(settings, is_apart, self._given("validation_fraction"))
+            totals = train.totals, selection.totals if is_apart else None
+            training.check_totals(about, *totals, read.sensitive_names)
+            start = starting_factors(
+                train.totals, read_class_weight(self._given("class_weight"), about.labels.outcomes)
+            )
+            columns = None
+            if estimator is not None:
+                training.check_estimator(estimator, self.get_params(deep=False))
+                tables = split.X, train, split.X_selection, selection
+                learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *tables, start, rng)
+            else:
+                coded = samples.code_tables(split, train, selection, self.max_bins, self.categorical_features)
+                columns = column_names(X)
+                if source is not None:
+                    group = rows.cell % len(about.groups)
+                    source = source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
+                learner = self._stump_learner(coded, about, start, rng)
+                del coded
+            del rows, split, train, selection  # the learner keeps what it needs
+            bar = self._progress_bar(self.n_estimators) if self.verbose else None
+            boosted = boost(learner, settings, bar, unit)
+            if bar is not None:
+                bar.close(boosted.choice.theta, boosted.stopped)
+            about = replace(about, source=source)
+            kept = training.keep(boosted, learner, about, columns, self._given("max_depth", 1))
+            del learner  # and with it whatever is on a device
+        self._keep(about, kept, training.advise(boosted, about, kept.selection, unit, columns))
+        return self
+
+    def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState) -> Any:
+        """The native weak learner; SMOTEBoost has one of its own."""
+        return self._native_learner(coded.bundles, coded.train, coded.selection, start)
+
+    def _keep(self, about: About, kept: Kept, messages: list[str]) -> None:
+        """What was fitted, and what is to be said about it."""
+        about = replace(about, warnings=self._speak(about, messages))
+        self._rounds, self.theta_, self.threshold_ = kept.rounds, kept.theta, kept.threshold
+        self._history, self._selection = kept.history, kept.selection
+        self._chosen = (kept.theta, kept.threshold) if about.settings.choose_theta else None
+        self._group_thresholds = kept.thresholds if about.source is not None else None
+        self._about = about
+
+    @property
+    def _model(self) -> FittedModel:
+        model: FittedModel = self._rounds.model(self._about, self.theta_, self.threshold_)
+        return model
+
+    @property
+    def _n_stages(self) -> int:
+        return self.n_estimators_
+
+    def _stages(self, X: Any) -> Iterator[Floats]:
+        stages: Iterator[Floats] = self._rounds.staged_margin(X)
+        return stages
+
+    def _round_names(self) -> Any:
+        return pd.RangeIndex(1, self.n_estimators_ + 1, name="round")
+
+    @property
+    def n_estimators_(self) -> int:
+        """Number of weak learners trained."""
+        return len(self._rounds.learners)
+
+    @property
+    def estimator_weights_(self) -> Floats:
+        """α of every trained learner."""
+        check_is_fitted(self)
+        weights: Floats = self._rounds.alphas
+        return weights
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """Every trained weak learner."""
+        check_is_fitted(self)
+        return list(self._rounds.learners)
+
+    def _take_threshold(self, threshold: Any) -> None:
+        self.threshold_ = threshold
+
+    def set_theta(self, theta: float) -> Self:
+        """Use the first ``theta`` weak learners, without refitting. The threshold stays as it is.
+
+        Parameters
+        ----------
+        theta : int
+            Between 1 and ``n_estimators_``.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from parityboost import AdaFairClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = AdaFairClassifier(n_estimators=20, random_state=0)
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> model.set_theta(5).theta_
+        5
+        """
+        check_is_fitted(self)
+        # A row of frontier() is a Series of floats: 5.0 is an integer as well.
+        if not (is_number(theta) and 1 <= theta <= self.n_estimators_ and theta == int(theta)):
+            raise ValueError(
+                f"theta must be an integer from 1 to {self.n_estimators_}, the number of learners, got {theta!r}"
+            )
+        self.theta_ = int(theta)
+        return self
+
+    def staged_decision_function(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
+        """:meth:`decision_function` after each of the ``n_estimators_`` rounds, with the one threshold of the model."""
+        X = self._read_new(X)
+        thresholds = self._model.thresholds(X, sensitive_features)
+        for margin in self._stages(X):
+            yield self._about.labels.signed(margin - thresholds)
+
+    def staged_predict(self, X: Any, *, sensitive_features: Any = None) -> Iterator[NDArray[Any]]:
+        """:meth:`predict` after each of the ``n_estimators_`` rounds; at number ``theta_`` it is :meth:`predict`."""
+        for decision in self.staged_decision_function(X, sensitive_features=sensitive_features):
+            yield self._about.labels.decided(decision)
+
+    def staged_predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Iterator[Floats]:
+        """:meth:`predict_proba` after each of the ``n_estimators_`` rounds."""
+        for decision in self.staged_decision_function(X, sensitive_features=sensitive_features):
+            yield probabilities(decision)
+
+    def staged_score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
+    ) -> Iterator[float]:
+        """:meth:`score` after each of the ``n_estimators_`` rounds."""
+        from sklearn.metrics import accuracy_score
+
+        y = to_pandas(y)
+        for predicted in self.staged_predict(X, sensitive_features=sensitive_features):
+            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+
+@dataclass(eq=False, repr=False)
+class AdaFairClassifier(BoostedClassifier):
     """AdaFair: boosting whose mistakes on the group that is worse off weigh more.
 
     In each round the partial ensemble is checked for parity between the groups. Misclassified instances of a group that
@@ -210,214 +412,39 @@ class AdaFairClassifier(TrainingMixin, PredictionMixin, ControlMixin, StorageMix
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "notion": [StrOptions(set(NOTION_NAMES)), FairnessNotion],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "c": [Interval(Real, 0, 1, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "cumulative": ["boolean"],
-        "costs_from": [StrOptions({"training", "validation"})],
-        "update": [StrOptions({"confidence", "discrete", "real"})],
-        "learning_rate": [Interval(Real, 0.001, 1, closed="both")],
-        "learner_weight": [StrOptions({"error", "cost"})],
-        "class_weight": [StrOptions({"balanced", "balanced_groups"}), dict, None],
-        "threshold": [StrOptions({"auto", "per_group"}), Interval(Real, None, None, closed="neither")],
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "max_depth": [Interval(Integral, 1, 2, closed="both")],
-        "interaction_cst": [StrOptions({"pairwise", "no_interactions"}), list, tuple, None],
-        "monotonic_cst": [dict, "array-like", None],
-        "criterion": [StrOptions({"gini", "error"})],
-        "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        **CONSTRAINTS,
+        **OF_THE_PAPER,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
-        "keep": [Interval(Real, 0, 1, closed="both")],
-        "max_violation": [Interval(Real, 0, None, closed="left"), None],
-        "positive": ["boolean", Real, str, None],
-        "favourable": ["boolean", Real, str, None],
-        "sensitive_feature": [str, Integral, list, None],
-        "bands": [dict, None],
-        "missing_group": [str, None],
-        "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
-        "device": [StrOptions({"cpu", "cuda"})],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        notion: str | FairnessNotion = "disparate_mistreatment",
-        *,
-        n_estimators: int = 200,
-        c: float = 1.0,
-        epsilon: float = 0.0,
-        cumulative: bool = True,
-        costs_from: str = "training",
-        update: str = "confidence",
-        learning_rate: float = 1.0,
-        learner_weight: str = "error",
-        class_weight: str | dict[Any, float] | None = None,
-        threshold: float | str = 0.0,
-        estimator: Any = None,
-        max_depth: int = 1,
-        interaction_cst: Any = None,
-        monotonic_cst: Any = None,
-        criterion: str = "gini",
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        validation_fraction: float | None = 0.33,
-        n_iter_no_change: int | None = None,
-        keep: float = 0.0,
-        max_violation: float | None = None,
-        positive: Any = None,
-        favourable: Any = None,
-        sensitive_feature: Any = None,
-        bands: dict[Any, Any] | None = None,
-        missing_group: str | None = None,
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.notion = notion
-        self.n_estimators = n_estimators
-        self.c = c
-        self.epsilon = epsilon
-        self.cumulative = cumulative
-        self.costs_from = costs_from
-        self.update = update
-        self.learning_rate = learning_rate
-        self.learner_weight = learner_weight
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.estimator = estimator
-        self.max_depth = max_depth
-        self.interaction_cst = interaction_cst
-        self.monotonic_cst = monotonic_cst
-        self.criterion = criterion
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep = keep
-        self.max_violation = max_violation
-        self.positive = positive
-        self.favourable = favourable
-        self.sensitive_feature = sensitive_feature
-        self.bands = bands
-        self.missing_group = missing_group
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
-    ) -> AdaFairClassifier:
-        """Train on X, y.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers, booleans, categories and strings; missing values are fine.
-        y : array-like of shape (n_samples,)
-            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
-        sensitive_features : array-like, Series or DataFrame, optional
-            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
-            of X.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
-        validation : tuple, optional
-            Data to choose θ on: ``(X, y)``, ``(X, y, sensitive_features)`` or ``(X, y, sensitive_features,
-            sample_weight)``. Replaces the split by ``validation_fraction``.
-
-        Returns
-        -------
-        self
-        """
-        self._forget()
-        if self.estimator is not None and self.device != "cpu":
-            raise ValueError(
-                f'device="cuda" is for the native trees, and {type(self.estimator).__name__} trains wherever it does: '
-                'leave out the estimator, or use device="cpu"'
-            )
-        X = self._read_table(X, reset=True)
-        settings = self._settings()
-        rng = check_random_state(self.random_state)
-        rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight))
-        self._check_number_of_groups(settings)
-        if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
-            rows = rows.on_host()
-        split = self._split(X, rows, validation, rng)
-        given = (
-            (sample_weight, len(X)) if validation is None else ((*validation, None, None)[3], len(split.X_selection))
-        )
-        unit = rows_per_weight(*given)
-        if settings.threshold == "per_group":
-            self._group_source = self._find_group_source(X, rows, split, sensitive_features)
-        n_threads = 1 if self.estimator is not None else effective_n_jobs(self.n_jobs)
-        with Team(n_threads, self.device) as team:
-            train, selection = split.samples(len(self.groups_), team)
-            self._check_settings(settings, selection is not train)
-            self._check_samples(train, selection, settings.notion)
-            learner = self._learner(rows, split, train, selection, rng)
-            del rows, split, train, selection  # the learner keeps what it needs
-            boosted = self._boost(learner, settings, unit)
-            columns = column_names(X) if self.estimator is None else None
-            self._keep(boosted, learner, settings, columns)
-            del learner  # and with it whatever is on a device
-        self._speak(boosted, settings, unit, columns)
-        return self
-
-    def _check_number_of_groups(self, settings: Settings) -> None:
-        self._warn_if_too_large(settings.notion, settings.threshold)
-        if settings.threshold == "per_group" and len(self.groups_) > MAX_GROUP_THRESHOLDS:
-            raise ValueError(
-                f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {len(self.groups_)}: merge '
-                'groups, cut the column into bands, or use threshold="auto", one threshold for all'
-            )
-
-    def _settings(self) -> Settings:
-        return Settings(
-            notion=get_notion(self.notion),
-            n_estimators=self.n_estimators,
-            c=self.c,
-            epsilon=float(self.epsilon),
-            cumulative=self.cumulative,
-            costs_from=self.costs_from,
-            update=self.update,
-            learning_rate=float(self.learning_rate),
-            learner_weight=self.learner_weight,
-            threshold=self.threshold if isinstance(self.threshold, str) else on_fine_grid(float(self.threshold)),
-            n_iter_no_change=self.n_iter_no_change,
-            keep=float(self.keep),
-            max_violation=None if self.max_violation is None else float(self.max_violation),
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_ensemble")
-
-    def _forget(self) -> None:
-        """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_ensemble"]:
-            delattr(self, name)
-        self._selection = self._frontier = self._chosen = self._group_source = self._group_thresholds = None
-        self._sensitive_feature, self._sensitive_names = self.sensitive_feature, []
-        self._grouping = Grouping(self.bands, self.missing_group)
-
-    @property
-    def _groups_needed_for(self) -> str:
-        """What depends on the groups, as it was asked for; empty if nothing does."""
-        if self._settings().notion.gaps:
-            return f"notion={self.notion!r}"
-        if self.class_weight == "balanced_groups":
-            return "class_weight='balanced_groups' ('balanced' or None does without)"
-        return "threshold='per_group' ('auto' does without)" if self.threshold == "per_group" else ""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+    notion: str | FairnessNotion = "disparate_mistreatment"
+    _: KW_ONLY
+    n_estimators: int = 200
+    c: float = 1.0
+    epsilon: float = 0.0
+    cumulative: bool = True
+    costs_from: str = "training"
+    update: str = "confidence"
+    learning_rate: float = 1.0
+    learner_weight: str = "error"
+    class_weight: str | dict[Any, float] | None = None
+    threshold: float | str = 0.0
+    estimator: Any = None
+    max_depth: int = 1
+    interaction_cst: Any = None
+    monotonic_cst: Any = None
+    criterion: str = "gini"
+    max_bins: int = 255
+    categorical_features: Any = "from_dtype"
+    validation_fraction: float | None = 0.33
+    n_iter_no_change: int | None = None
+    keep: float = 0.0
+    max_violation: float | None = None
+    positive: Any = None
+    favourable: Any = None
+    sensitive_feature: Any = None
+    bands: dict[Any, Any] | None = None
+    missing_group: str | None = None
+    n_jobs: int | None = None
+    device: str = "cpu"
+    verbose: int = 0
+    random_state: Any = None

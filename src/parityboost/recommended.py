@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import chain, islice
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats
-from ._caller import warn_caller
+from ._base import CONSTRAINTS, FairClassifier
 from ._choice.frontier import SelectionData
 from ._choice.rule import Choice
 from ._choice.settings import Settings
 from ._engine.threads import Team
-from ._model.averaged import AveragedEnsemble
-from ._model.blending import BlendingMixin
 from ._model.calibration import Calibrator
-from ._model.dial import FAIR, Dial, Point
+from ._model.dial import FAIR, Point
+from ._model.glass_box import About, GlassBox
 from ._model.grid import all_on_grid
-from ._model.warning import FitWarning
-from ._table.grouping import how_to_cut
-from ._table.inputs import check_groups, group_names, shown
+from ._table.grouping import check_groups, group_names, how_to_cut
+from ._table.reading import Labels
 from ._table.sources import column_names, find_categorical, read_sources
 from ._table.weights import read_class_weight, rows_per_weight
-from .estimators import AdaFairClassifier
 from .notions import NoNotion, StatisticalParity
 
 __all__ = ["ParityBoostClassifier"]
@@ -42,10 +42,26 @@ HOW_TO_HOLD_OUT = (
     "merge groups, give more rows or splits of your own as n_bags, or use AdaFairClassifier, which can choose on the "
     "rows that it trains on"
 )
+OF_ONE_TRAINING = {
+    *("set_theta", "estimators_", "estimator_weights_", "staged_decision_function"),
+    *("staged_predict", "staged_predict_proba", "staged_score"),
+}
 MIN_ROWS_TO_BLEND = 500  # of each class and group, held out
 
 
-class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
+def _has_dial(model: Any) -> bool:
+    """Whether the plain model was trained as well, or will be."""
+    trained = model.glass_box_.dial is not None if model.__sklearn_is_fitted__() else model.dial
+    if not trained:
+        raise AttributeError(
+            "set_fairness needs the plain model beside the fair one: fit with dial=True, which takes about twice as "
+            "long. set_threshold moves this model, and frontier() lists the choices"
+        )
+    return True
+
+
+@dataclass(eq=False, repr=False)
+class ParityBoostClassifier(FairClassifier):
     """The recommended fair classifier: AdaFair's boosting, averaged over several splits of the data.
 
     Each of ``n_bags`` trainings sees its own part of the rows, and chooses its number of trees and its threshold on the
@@ -128,6 +144,8 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
 
     Attributes
     ----------
+    glass_box_ : GlassBox
+        The fitted model as one immutable value, see :class:`GlassBox`.
     classes_, positive_, favourable_, groups_, threshold_, warnings_, feature_importances_, n_samples_fit_ :
         As in :class:`AdaFairClassifier`.
     n_features_in_, feature_names_in_ :
@@ -155,85 +173,45 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: rule
-            for name, rule in AdaFairClassifier._parameter_constraints.items()
-            if name not in ("cumulative", "costs_from", "learner_weight", "estimator")
-        },
+        **CONSTRAINTS,
         "dial": ["boolean"],
         "n_bags": [Interval(Integral, 1, MAX_BAGS, closed="both"), list, tuple, HasMethods(["split"])],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
-    # Not to be chosen here: what measures best, see the documentation.
-    cumulative, costs_from, learner_weight, estimator = True, "training", "error", None
-
-    def __init__(
-        self,
-        notion: Any = "disparate_mistreatment",
-        n_bags: Any = 4,
-        *,
-        n_estimators: int = 200,
-        max_depth: int = 2,
-        c: float = 1.0,
-        epsilon: float = 0.0,
-        update: str = "real",
-        learning_rate: float = 0.2,
-        class_weight: Any = "balanced_groups",
-        threshold: float | str = "auto",
-        interaction_cst: Any = None,
-        monotonic_cst: Any = None,
-        criterion: str = "gini",
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        validation_fraction: float = 0.33,
-        n_iter_no_change: int | None = None,
-        keep: float = 0.5,
-        dial: bool = False,
-        max_violation: float | None = None,
-        positive: Any = None,
-        favourable: Any = None,
-        sensitive_feature: Any = None,
-        bands: dict[Any, Any] | None = None,
-        missing_group: str | None = None,
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.notion = notion
-        self.n_bags = n_bags
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.c = c
-        self.epsilon = epsilon
-        self.update = update
-        self.learning_rate = learning_rate
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.interaction_cst = interaction_cst
-        self.monotonic_cst = monotonic_cst
-        self.criterion = criterion
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep = keep
-        self.dial = dial
-        self.max_violation = max_violation
-        self.positive = positive
-        self.favourable = favourable
-        self.sensitive_feature = sensitive_feature
-        self.bands = bands
-        self.missing_group = missing_group
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
+    notion: Any = "disparate_mistreatment"
+    n_bags: Any = 4
+    _: KW_ONLY
+    n_estimators: int = 200
+    max_depth: int = 2
+    c: float = 1.0
+    epsilon: float = 0.0
+    update: str = "real"
+    learning_rate: float = 0.2
+    class_weight: Any = "balanced_groups"
+    threshold: float | str = "auto"
+    interaction_cst: Any = None
+    monotonic_cst: Any = None
+    criterion: str = "gini"
+    max_bins: int = 255
+    categorical_features: Any = "from_dtype"
+    validation_fraction: float = 0.33
+    n_iter_no_change: int | None = None
+    keep: float = 0.5
+    dial: bool = False
+    max_violation: float | None = None
+    positive: Any = None
+    favourable: Any = None
+    sensitive_feature: Any = None
+    bands: dict[Any, Any] | None = None
+    missing_group: str | None = None
+    n_jobs: int | None = None
+    device: str = "cpu"
+    verbose: int = 0
+    random_state: Any = None
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
-    ) -> ParityBoostClassifier:
+    ) -> Self:
         """Train on X, y.
 
         Parameters
@@ -255,18 +233,21 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         self
         """
         from ._fit.bags import CodeTable
+        from ._fit.training import counted_rows
         from ._table.binning import Binner
 
         self._forget()
         X = self._read_table(X, reset=True)
-        settings = self._settings()
         rng = check_random_state(self.random_state)
-        rows = self._counted_rows(*self._read_rows(X, y, sensitive_features, sample_weight)).on_host()
-        self._check_number_of_groups(settings)
-        folds = self._folds(rows, X, rng)
-        given = None if validation is None else self._read_validation(validation)
-        self._check_parts(rows.cell, folds, None if given is None else given[2], settings)
-        unit = rows_per_weight(sample_weight, len(X))
+        read, about = self._read_fit(X, y, sensitive_features, sample_weight)
+        rows = counted_rows(read).on_host()
+        folds = self._folds(about, rows, X, rng, read.sensitive_names)
+        unit = of_choice = rows_per_weight(sample_weight, len(X))
+        X_given = given = None
+        if validation is not None:
+            X_given, given = self._read_validation(validation, about)
+            of_choice = rows_per_weight((*validation, None, None)[3], len(X_given))
+        self._check_parts(about, rows.cell, folds, None if given is None else given.cell, read.sensitive_names)
         n_jobs = effective_n_jobs(self.n_jobs)
         with Team(n_jobs) as team:
             sources = read_sources(X)
@@ -274,29 +255,27 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             masses = rows.masses.values_or_none
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
             table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
-        source = None
-        if settings.threshold == "per_group":
-            source = self._source_of_groups(X, rows, sensitive_features, binner)
-        self._group_source = source
+        if about.settings.threshold == "per_group":
+            source = self._group_source(about, X, rows, sensitive_features)
+            source = source.with_codes(binner, X, rows.positions, rows.cell % len(about.groups))
+            about = replace(about, source=source)
 
         def train(settings: Settings, class_weight: Any) -> Any:
-            return self._train(folds, rows, table, settings, class_weight, unit)
+            return self._train(about, folds, rows, table, settings, class_weight, unit)
 
         def rows_to_choose_on(trained: Any) -> SelectionData:
             if given is None:
-                return self._held_out(trained, rows)
-            X_given, positions, cell, weights = given
-            weight = np.empty(0) if weights is None else weights
-            margins = [ensemble_of(binner, end).margin(X_given, 1, n_jobs)[positions] for end in trained.ends]
-            return SelectionData(cell, weight, len(self.groups_), blends(margins, trained.weights))
+                return held_out(trained, rows, len(about.groups))
+            weight = np.empty(0) if given.weights is None else given.weights
+            margins = [end.effects.predict(binner, X_given, n_jobs)[given.positions] for end in trained.ends]
+            return SelectionData(given.cell, weight, len(about.groups), blends(margins, trained.weights))
 
-        of_choice = unit if given is None else rows_per_weight((*validation, None, None)[3], len(given[0]))
-        self._train_and_choose(train, rows_to_choose_on, settings, of_choice, binner, column_names(X))
+        self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, column_names(X))
         return self
 
-    def _check_parts(self, cell: Any, folds: list[Any], validation: Any, settings: Settings) -> None:
+    def _check_parts(self, about: About, cell: Any, folds: list[Any], validation: Any, names: list[str]) -> None:
         """Whether the rates of the notion are defined in every part of the rows; ``validation`` has cells as well."""
-        n_groups, labels = len(self.groups_), [shown(label) for label in self._outcomes]
+        n_groups = len(about.groups)
         parts = [(cell[part], what) for fold in folds for part, what in zip(fold, _PARTS, strict=True)]
         if validation is not None:
             parts.append((validation, "validation data"))
@@ -304,13 +283,13 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             (where, np.bincount(found, minlength=2 * n_groups).reshape(2, n_groups).T.astype(float))
             for found, where in parts
         ]
-        check_groups(totals, self.groups_, labels, settings.notion, self._sensitive_names)
+        check_groups(totals, about.groups, about.labels.shown, about.settings.notion, names)
 
     def _train_and_choose(
         self,
+        about: About,
         train: Callable[[Settings, Any], Any],
         rows_to_choose_on: Callable[[Any], SelectionData],
-        settings: Settings,
         unit: float,
         binner: Any,
         columns: list[str],
@@ -321,6 +300,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         what is then chosen on all these rows is beyond the limit, the threshold alone could often keep it only by a
         poor model. So there are others to choose from as well: of bags that choose by the limit, and of even weights.
         """
+        settings = about.settings
         without = replace(settings, max_violation=None)
         trainings = [train(without, self.class_weight)]
         selections = [rows_to_choose_on(trainings[0])]
@@ -336,8 +316,7 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
                 best, _ = self._choose_among(selections, settings, unit)
                 if best > 1:
                     _, asked = self._choose_among(selections[:2], settings, unit)
-        self._keep_bags(trainings[best], settings, binner, columns)
-        self._choose(trainings[best].dial, selections[best], settings, unit, free, asked)
+        self._keep(about, trainings[best], selections[best], unit, binner, columns, free, asked)
 
     def _choose_among(self, selections: list[SelectionData], settings: Settings, unit: float) -> tuple[int, Choice]:
         """The best of several models for the same rows: which of them, and the choice."""
@@ -359,16 +338,15 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         return replace(selection, margins=lambda: islice(selection.margins(), FAIR, FAIR + 1))
 
     def _train(
-        self, folds: list[Any], rows: Any, table: Any, settings: Settings, class_weight: Any, unit: float
+        self, about: About, folds: list[Any], rows: Any, table: Any, settings: Settings, class_weight: Any, unit: float
     ) -> Any:
         """Train all bags, and average them; with a dial the plain ones and the fair ones."""
         from ._fit.bags import Trained, combine, dial_between, same_cells, train_bags
-        from ._fit.constraints import read_orders
         from ._fit.loop import starting_factors
         from ._fit.progress import BagsProgress
+        from ._fit.trees import read_orders
 
-        start = read_class_weight(class_weight, self._outcomes)
-        n_groups, n_jobs = len(self.groups_), effective_n_jobs(self.n_jobs)
+        start = read_class_weight(class_weight, about.labels.outcomes)
 
         def make_learner(train: Any, selection: Any) -> Any:
             return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
@@ -377,8 +355,8 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
         if self.verbose:
             n_trainings = len(folds) * (2 if self.dial else 1)
             n_rows = sum(len(fold.train) for fold in folds) // len(folds)
-            progress = BagsProgress(self._bar(n_trainings * self.n_estimators, n_rows), self.n_estimators)
-        how = n_groups, make_learner, unit, n_jobs, self.device, progress
+            progress = BagsProgress(self._progress_bar(n_trainings * self.n_estimators, n_rows), self.n_estimators)
+        how = len(about.groups), make_learner, unit, effective_n_jobs(self.n_jobs), self.device, progress
         bags = train_bags(folds, rows, table, settings, *how)
         ends, dial = [combine(bags, rows, table)], None
         if self.dial:
@@ -391,32 +369,15 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             progress.close(sum(bag.boosted.choice.theta for bag in bags))
         return Trained(bags, ends, dial)
 
-    def _keep_bags(self, trained: Any, settings: Settings, binner: Any, columns: list[str]) -> None:
-        """What remains of training."""
-        bags = trained.bags
-        self._fitted = settings
-        self._ensemble = ensemble_of(binner, trained.ends[-1])
-        self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
-        self.theta_ = int(self.thetas_.sum())
-        self.n_estimators_ = sum(len(bag.boosted.rounds) for bag in bags)
-        self._keep_history(bags, settings, columns)
-
-    def _held_out(self, trained: Any, rows: Any) -> SelectionData:
-        """What the bags say about rows that they held out."""
-        held = rows.at(trained.ends[-1].rows)
-        weight = held.masses.values.astype(np.float64) * held.masses.unit
-        margins = blends([end.margins for end in trained.ends], trained.weights)
-        return SelectionData(held.cell, weight, len(self.groups_), margins)
-
-    def _folds(self, rows: Any, X: Any, rng: np.random.RandomState) -> list[Any]:
+    def _folds(self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str]) -> list[Any]:
         """Which rows each bag trains on and which it holds out."""
         from ._fit.bags import check_classes, draw_folds, read_folds
-        from ._fit.preparation import none_held_out
+        from ._fit.samples import none_held_out
 
         if isinstance(self.n_bags, Integral):
             folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
             if not len(folds[0].held):
-                cut = how_to_cut(self.groups_, self._sensitive_names)
+                cut = how_to_cut(about.groups, names)
                 raise ValueError(f"{none_held_out(len(rows.cell))}: {cut or HOW_TO_HOLD_OUT}")
             return folds
         if isinstance(self.n_bags, str):  # which has a method split as well
@@ -424,8 +385,8 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
                 "n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
                 f"{self.n_bags!r}"
             )
-        folds = read_folds(self.n_bags, rows, len(self.groups_), X)
-        check_classes(folds, rows.cell >= len(self.groups_), [shown(label) for label in self._outcomes])
+        folds = read_folds(self.n_bags, rows, len(about.groups), X)
+        check_classes(folds, rows.cell >= len(about.groups), about.labels.shown)
         return folds
 
     def _settings(self) -> Settings:
@@ -434,64 +395,192 @@ class ParityBoostClassifier(BlendingMixin, AdaFairClassifier):
             settings = replace(settings, notion=StatisticalParity(boost="both"))
         return settings
 
-    def _source_of_groups(self, X: Any, rows: Any, sensitive_features: Any, binner: Any) -> Any:
-        from ._fit.preparation import Split
-
-        source = self._find_group_source(X, rows, Split(X, rows, X, None), sensitive_features)
-        return source.with_codes(binner, X, rows.positions, rows.cell % len(self.groups_))
-
-    def _choose(
+    def _keep(
         self,
-        dial: Dial | None,
+        about: About,
+        trained: Any,
         selection: SelectionData,
-        settings: Settings,
         unit: float,
+        binner: Any,
+        columns: list[str],
         free: Choice | None,
         asked: Choice | None,
     ) -> None:
-        """Thresholds for the averaged margins, on a dial for every blend, and what is to be said about the choice.
+        """Choose a threshold for the averaged margins, on a dial for every blend; keep the model and say what is wrong.
 
         ``free`` is what would be chosen without the limit, ``asked`` what with the starting weights that were asked
         for, if it was not these.
         """
         from ._fit.advice import FittedAverage, choose_again
         from ._fit.loop import Boosted
+        from ._fit.training import history
 
+        settings, bags, names = about.settings, trained.bags, (group_names(about.groups), about.labels.shown)
         stages = [replace(selection, margins=partial(iter, [margin])) for margin in selection.margins()]
         choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
         points = tuple(map(_point, stages, choices))
-        self._selection = selection
-        self._dial = None if dial is None else replace(dial, points=points)
         at = 0
-        if self._dial is None:
-            self.fairness_ = 1.0
-            self._take(points[at])
-        else:
+        if trained.dial is not None:
             at = FAIR
             if self._offered(selection, unit) is selection:
                 at = choose_again(selection, settings, unit, all_rows=True).theta - 1
-            self._move(at)
-        self._chosen = self._stage, self.threshold_
-        names, labels = group_names(self.groups_), [shown(label) for label in self._outcomes]
         boosted = Boosted([], choices[at], "n_estimators")
-        about = boosted, settings, stages[at], unit, names, labels, None
-        told = FittedAverage(*about, free, asked, self.class_weight).messages()
-        for message in told:
-            warn_caller(message, FitWarning)
-        self.warnings_ = [*told, *self._said_positive()]
-
-    def _keep_history(self, bags: list[Any], settings: Settings, columns: list[str]) -> None:
-        """What each round of each training left behind."""
-        from ._fit.history import history
-
-        names, labels = group_names(self.groups_), [shown(label) for label in self._outcomes]
-        inner = replace(settings, threshold="auto")
-        tables = [history(bag.boosted, inner, names, labels, columns, True) for bag in bags]
+        told = FittedAverage(boosted, settings, stages[at], unit, *names, None, free, asked, self.class_weight)
+        about = replace(about, warnings=self._speak(about, told.messages()))
+        fair, point = trained.ends[-1], points[0]
+        tables = fair.effects, fair.importances, fair.spread
+        self._box = GlassBox(about, point.threshold, binner, *tables, point.calibrator)
+        if trained.dial is not None:
+            dial = replace(trained.dial, points=points)
+            self._box = replace(self._box, dial=dial).at_fairness(dial.weights[at])
+        if about.source is not None:
+            self._group_thresholds = np.stack([np.asarray(each.threshold) for each in points])
+        self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self._bag_sizes = [len(bag.boosted.rounds) for bag in bags]
+        inner = replace(settings, threshold="auto")
+        tables_of_rounds = [history(bag.boosted, inner, *names, columns, self.max_depth, True) for bag in bags]
         self._history = {}
-        for name in tables[0]:
-            parts = [table[name] for table in tables]
+        for name in tables_of_rounds[0]:
+            parts = [table[name] for table in tables_of_rounds]
             self._history[name] = list(chain(*parts)) if isinstance(parts[0], list) else np.concatenate(parts)
+        self._selection, self._chosen, self._about = selection, (at + 1, self._box.threshold), about
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what there is instead of what only one training has."""
+        if name == "set_fairness":
+            _has_dial(self)
+        if name in OF_ONE_TRAINING:
+            raise AttributeError(
+                f"this {type(self).__name__} is an average of several trainings, each with rounds and a θ of its own: "
+                "frontier() lists its choices, plot.frontier draws them, set_threshold and (fitted with dial=True) "
+                "set_fairness take one, and history_ has the rounds of each training"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    # The fitted model
+
+    @property
+    def _model(self) -> GlassBox:
+        return self._box
+
+    def relabel(self, labels: Labels, warnings: list[str]) -> None:
+        """Speak of other labels than those that were fitted."""
+        super().relabel(labels, warnings)
+        self._box = replace(self._box, about=self._about)
+
+    @property
+    def threshold_(self) -> Any:
+        """The decision threshold; one for each of ``groups_`` with ``threshold="per_group"``."""
+        return self._box.threshold
+
+    @property
+    def fairness_(self) -> float:
+        """Where the model stands between the plain one (0) and the fair one (1)."""
+        return self._box.fairness
+
+    @property
+    def theta_(self) -> int:
+        """How many trees are used, in all."""
+        return int(self.thetas_.sum())
+
+    @property
+    def n_estimators_(self) -> int:
+        """How many trees were trained, in all."""
+        return sum(self._bag_sizes)
+
+    def _take_threshold(self, threshold: Any) -> None:
+        self._box = self._box.with_threshold(threshold)
+
+    @property
+    def _n_stages(self) -> int:
+        return 1 if self._box.dial is None else len(self._box.dial.weights)
+
+    def _stages(self, X: Any) -> Iterator[Floats]:
+        return (box.margin(X) for box in self._box.blends())
+
+    def _round_names(self) -> Any:
+        index = [(b, j) for b, size in enumerate(self._bag_sizes, 1) for j in range(1, size + 1)]
+        return pd.MultiIndex.from_tuples(index, names=["bag", "round"])
+
+    @available_if(_has_dial)
+    def set_fairness(self, fairness: float) -> Self:
+        """Move along the trade-off, without refitting: from the plain model (0) to the fair one (1) and beyond.
+
+        The threshold that was chosen for this blend at fit is set as well, and importances and bands are those of the
+        blend. For models fitted with ``dial=True``.
+
+        Parameters
+        ----------
+        fairness : float
+            One of 0.0, 0.1, 0.2, … 2.0. Above 1 the plain model is subtracted from the fair one, so with
+            ``monotonic_cst`` only what still rises and falls as it should is there.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier(
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, dial=True, random_state=0
+        ... )
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> model.set_fairness(0.5).fairness_
+        0.5
+        """
+        check_is_fitted(self)
+        self._box = self._box.at_fairness(fairness)
+        return self
+
+    def predict_calibrated(self, X: Any) -> Floats:
+        """Probabilities per class, calibrated on rows that were held out: of 100 rows with 0.8, about 80 are positive.
+
+        They rise with the score. :meth:`predict_proba` gives scores that agree with :meth:`predict` instead: 0.5 is
+        where the decision changes, which need not be where the classes are equally likely.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            One column per class, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier(
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
+        ... )
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> bool(
+        ...     abs(model.predict_calibrated(adult.data)[:, 1].mean() - adult.target.mean()) < 0.02
+        ... )
+        True
+        """
+        X = self._read_new(X)
+        return self._box.calibrated(self._box.margin(X, effective_n_jobs(self.n_jobs)))
+
+    def _frontier_table(self, points: pd.DataFrame) -> pd.DataFrame:
+        """With the weight of each blend instead of θ."""
+        dial = self._box.dial
+        weights = np.array([1.0] if dial is None else dial.weights)
+        points.insert(0, "fairness", weights[points.pop("theta").to_numpy() - 1])
+        return points
+
+
+def held_out(trained: Any, rows: Any, n_groups: int) -> SelectionData:
+    """What the bags say about rows that they held out."""
+    held = rows.at(trained.ends[-1].rows)
+    weight = held.masses.values.astype(np.float64) * held.masses.unit
+    return SelectionData(held.cell, weight, n_groups, blends([end.margins for end in trained.ends], trained.weights))
 
 
 def _point(stage: SelectionData, choice: Any) -> Point:
@@ -499,11 +588,6 @@ def _point(stage: SelectionData, choice: Any) -> Point:
     threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
     calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
     return Point(threshold, float(choice.measures.ber[0]), float(choice.measures.violation[0]), calibrator)
-
-
-def ensemble_of(binner: Any, end: Any) -> AveragedEnsemble:
-    """What predicts, from the mean of the bags."""
-    return AveragedEnsemble(binner, end.effects, end.spread, end.importances)
 
 
 def blends(margins: list[Floats], weights: tuple[float, ...]) -> Any:

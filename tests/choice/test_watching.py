@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 from conftest import make_people
 from parityboost import AdaFairClassifier, ParityBoostClassifier
-from parityboost._choice import rule, watching
-from parityboost._choice.candidates import candidates
-from parityboost._choice.rule import Rounds
+from parityboost._choice import rule
+from parityboost._choice.rule import Lowest, Rounds
 from parityboost._choice.settings import Settings
-from parityboost._choice.thresholds import first_minimum
-from parityboost._choice.watching import Lowest, Watch
+from parityboost._choice.thresholds import candidates, first_minimum
 from parityboost.notions import FairnessNotion, Gap, get_notion, precision
 
 
@@ -60,12 +58,12 @@ SETTINGS = st.builds(
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), SETTINGS, st.integers(2, 3), st.integers(1, 7))
 def test_after_each_round_the_choice_is_the_one_made_anew(seed, n_rounds, settings, n_groups, at_a_time):
     rounds = Rounds(settings)
-    watch, seen = Watch(rounds), []
+    seen = []
     add = rounds.add_candidates if isinstance(settings.threshold, str) else rounds.add_counts
     for j, offer in enumerate(draw_offers(seed, n_rounds, settings.threshold, n_groups), 1):
         add(offer)
         if j % at_a_time == 0 or j == n_rounds:
-            seen += [(*state, watch.chosen) for state in watch.update()]
+            seen += [(*state, rounds.chosen) for state in rounds.watch()]
     again = Rounds(settings)
     add = again.add_candidates if isinstance(settings.threshold, str) else again.add_counts
     assert len(seen) == n_rounds
@@ -128,10 +126,10 @@ def test_whoever_watches_looks_at_each_option_a_few_times_not_once_per_round(
         work["changed"] += 1
         change(self, place, value)
 
-    change = watching.Lowest.change
+    change = rule.Lowest.change
     monkeypatch.setattr(rule, "measure", counting_measure)
     monkeypatch.setattr(rule.Measures, "cost", counting_cost)
-    monkeypatch.setattr(watching.Lowest, "change", counting_change)
+    monkeypatch.setattr(rule.Lowest, "change", counting_change)
     X, y, group = make_people(200)
     settings = {"threshold": threshold, "keep": keep, "validation_fraction": fraction, "update": "real"}
     model = AdaFairClassifier(n_estimators=400, learning_rate=0.1, random_state=0, **settings, **options)

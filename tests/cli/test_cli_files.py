@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from conftest import make_device
 from parityboost import AdaFairClassifier, cli, load
-from parityboost._cli._text import one_line, shortened
+from parityboost._cli._running import one_line, shortened
 from parityboost._table.values import printable
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import parityboost
 from parityboost import AdaFairClassifier, ParityBoostClassifier, cli
-from parityboost._cli._warnings import as_options
+from parityboost._cli._running import as_options
 from parityboost.audit import audit
 from parityboost.datasets import load_adult, read_table
 from parityboost.explain import contributions

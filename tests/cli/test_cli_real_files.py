@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import parityboost
 from conftest import make_people
 from parityboost import cli
-from parityboost._cli._streams import as_files
+from parityboost._cli._files import as_files
 from parityboost.datasets import read_table
 
 pytest.importorskip("pyarrow")
@@ -724,3 +724,14 @@ def test_text_that_no_cell_holds_is_named(people, folder, tmp_path, note, messag
     told = refused("predict", folder / "model.json", tmp_path / "t.csv", "--out", tmp_path / "p.xlsx")
     assert "column 'note' has" in told and message in told and "write .csv" in told
     assert not (tmp_path / "p.xlsx").exists()
+
+
+def test_labels_that_are_text_and_a_number_are_held_out_reported_and_predicted(people, tmp_path):
+    labels = [1 if paid == "ja" else "nein" for paid in people["bezahlt"]]
+    people.assign(bezahlt=pd.Series(labels, dtype=object)).to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    where = ["--model", tmp_path / "m.json", "--report", tmp_path / "r.json"]
+    told = run_well("train", tmp_path / "t.jsonl", *TRAIN[:3], "1", *TRAIN[4:], *where).output
+    assert "Beside a plain model" in told
+    run_well("predict", tmp_path / "m.json", tmp_path / "t.jsonl", "--out", tmp_path / "p.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert {row["prediction"] for row in rows} == {1, "nein"}

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import parityboost
 from conftest import make_people
 from parityboost import cli, report
-from parityboost._cli._warnings import as_options, with_labels
+from parityboost._cli._running import as_options, with_labels
 
 CARD = """
 purpose = "To decide who is invited."

@@ -14,7 +14,7 @@ from sklearn.base import clone
 import parityboost
 from conftest import DATA, needs_data, run_python
 from parityboost import SKOPS_TYPES, AdaFairClassifier
-from parityboost._table.bundles import Bundles
+from parityboost._table.binning import Bundles
 from parityboost.dask import DaskAdaFairClassifier, DaskParityBoostClassifier
 from parityboost.datasets import fetch_kdd_census, load_adult
 
@@ -77,7 +77,7 @@ def assert_same(local, distributed_model):
     np.testing.assert_array_equal(local.classes_, distributed_model.classes_)
     assert local.classes_.dtype == distributed_model.classes_.dtype
     assert local.warnings_ == distributed_model.warnings_
-    for ours, theirs in zip(local._ensemble.binner.columns, distributed_model._ensemble.binner.columns, strict=True):
+    for ours, theirs in zip(local.glass_box_.columns, distributed_model.glass_box_.columns, strict=True):
         assert vars(ours).keys() == vars(theirs).keys()
         for name, value in vars(ours).items():
             np.testing.assert_array_equal(value, vars(theirs)[name])
@@ -177,12 +177,12 @@ def test_the_papers_data_give_the_model_of_one_machine(client, name):
 
 def test_many_rows_are_binned_by_stretches_as_on_one_machine(client, monkeypatch):
     """The thresholds between the ways to bin are lowered, so that each of them is taken; in one process."""
-    from parityboost._table import cuts
-    from parityboost.dask import _columns, _preparation
+    from parityboost._table import binning
+    from parityboost.dask import _columns
 
-    for module in (cuts, _columns, _preparation):
+    for module in (binning, _columns):
         monkeypatch.setattr(module, "EXACT_ROWS", 500)
-    monkeypatch.setattr(cuts, "MAX_COUNTED", 300)
+    monkeypatch.setattr(binning, "MAX_COUNTED", 300)
     monkeypatch.setattr(_columns, "MAX_COUNTED", 300)
     rng = np.random.default_rng(1)
     table = make_table(rng, 4000, 2)
@@ -192,16 +192,16 @@ def test_many_rows_are_binned_by_stretches_as_on_one_machine(client, monkeypatch
     for weight in (None, table["weight"]):
         local, other = fit_both(table, in_partitions(table, [700, 0, 1500]), weight, max_bins=50)
         assert_same(local, other)
-        assert len(local._ensemble.binner.columns[0].edges) > 40
+        assert len(local.glass_box_.columns[0].edges) > 40
 
 
 def test_very_many_rows_to_choose_on_stay_where_they_are(client, monkeypatch):
     """With the limit lowered: margins are counted in buckets, and nothing of the rows comes here but a sample."""
-    from parityboost._choice import counting
-    from parityboost.dask import _preparation
+    from parityboost._choice import thresholds
+    from parityboost.dask import _training
 
-    monkeypatch.setattr(counting, "N_BUCKETS", 200)
-    monkeypatch.setattr(_preparation, "MAX_HERE", 200)
+    monkeypatch.setattr(thresholds, "N_BUCKETS", 200)
+    monkeypatch.setattr(_training, "MAX_HERE", 200)
     table = make_table(np.random.default_rng(2), 1500, 2)
     for options in ({}, {"threshold": "auto"}, {"threshold": "auto", "max_depth": 2}, {"threshold": "per_group"}):
         local, other = fit_both(table, in_partitions(table, [700, 300]), **options)
@@ -410,7 +410,7 @@ def test_two_sums_travel_per_round_and_their_bytes_are_those_of_the_cost_model(c
 
 def cost_model(model, n_workers=2):
     """Bytes per round of stumps, as the documentation has them."""
-    n_groups, binner = len(model.groups_), model._ensemble.binner
+    n_groups, binner = len(model.groups_), model.glass_box_.binner
     bundle_sizes = Bundles(binner, [column.n_bins + 1 for column in binner.columns]).sizes
     received = n_workers * (16 * int(bundle_sizes.sum()) + 16 + 3 * 8 * 2 * n_groups)
     sent = n_workers * (3 * 8 + 2 * 256 + 4 * 8 + 8 + 2 * n_groups * 4 * 8 + 2 * 8 + 2)

@@ -44,7 +44,7 @@ def assert_same(local, other, table):
         np.testing.assert_array_equal(
             getattr(local, method)(table[FEATURES], **given), getattr(here, method)(table[FEATURES], **given)
         )
-    ours, theirs = local._ensemble.tables, here._ensemble.tables
+    ours, theirs = local.glass_box_.effects, here.glass_box_.effects
     np.testing.assert_array_equal(ours.tables, theirs.tables)
     for one, another in zip(ours.pairs, theirs.pairs, strict=True):
         np.testing.assert_array_equal(one.weight, another.weight)
@@ -78,11 +78,11 @@ def test_weights_and_validation_data(client):  # noqa: F811
 
 
 def test_very_many_rows_that_are_held_out_stay_where_they_are(client, monkeypatch):  # noqa: F811
-    from parityboost._choice import counting
-    from parityboost.dask import _bags
+    from parityboost._choice import thresholds
+    from parityboost.dask import _training
 
-    monkeypatch.setattr(counting, "N_BUCKETS", 50)
-    monkeypatch.setattr(_bags, "MAX_HERE", 50)
+    monkeypatch.setattr(thresholds, "N_BUCKETS", 50)
+    monkeypatch.setattr(_training, "MAX_HERE", 50)
     table = make_table(np.random.default_rng(2), 500, 2)
     assert_same(*fit_both(table, in_partitions(table, [100, 250])), table)
 

@@ -7,7 +7,7 @@ from test_dask import client, make_table  # noqa: F401
 from typer.testing import CliRunner
 
 import parityboost
-from parityboost._cli._dask import with_address
+from parityboost._cli._running import with_address
 from parityboost.cli import app
 
 

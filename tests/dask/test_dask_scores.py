@@ -95,7 +95,7 @@ def test_of_very_many_rows_a_frontier_has_the_measures_of_its_own_thresholds(mod
     for row in found.itertuples():
         if hasattr(row, "theta"):
             local.set_theta(row.theta)
-        elif local._dial is not None:
+        elif local.glass_box_.dial is not None:
             local.set_fairness(row.fairness)
         data, given = columns(table)
         local.set_threshold(row.threshold)

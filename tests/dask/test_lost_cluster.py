@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from parityboost.dask import ClusterError, DaskAdaFairClassifier, DaskParityBoostClassifier, _crew, _preparation
+from parityboost.dask import ClusterError, DaskAdaFairClassifier, DaskParityBoostClassifier, _cluster, _columns
+from parityboost.dask._cluster import Cluster
 from parityboost.dask._crew import Crew
-from parityboost.dask._preparation import Passes
 
 pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -16,8 +16,8 @@ distributed = pytest.importorskip("distributed")
 from test_dask import FEATURES, assert_same, in_partitions, make_table  # noqa: E402
 
 STEPS = {
-    "while partitions are read": (Passes, "fold"),
-    "while results come here": (Passes, "results"),
+    "while partitions are read": (Cluster, "fold"),
+    "while results come here": (Cluster, "results"),
     "between encoding and shards": (Crew, "assemble"),
     "while shards work": (Crew, "session"),
 }
@@ -26,9 +26,8 @@ STEPS = {
 @pytest.fixture
 def cluster(monkeypatch):
     """Two workers in this process, and little patience."""
-    monkeypatch.setattr(_crew, "WAIT_FOR_WORKERS", 0.3)
-    monkeypatch.setattr(_crew, "PATIENCE", 0.2)
-    monkeypatch.setattr(_preparation, "PATIENCE", 0.2)
+    monkeypatch.setattr(_cluster, "WAIT_FOR_WORKERS", 0.3)
+    monkeypatch.setattr(_cluster, "PATIENCE", 0.2)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
@@ -82,7 +81,7 @@ def test_no_worker_left_is_an_error_at_every_step(cluster, step):
 
 @pytest.mark.parametrize("step", ["while partitions are read", "between encoding and shards"])
 def test_workers_that_come_in_time_finish_the_training(cluster, monkeypatch, step):
-    monkeypatch.setattr(_crew, "WAIT_FOR_WORKERS", 20.0)
+    monkeypatch.setattr(_cluster, "WAIT_FOR_WORKERS", 20.0)
     expected = fit()
 
     def exchange_workers():
@@ -113,6 +112,6 @@ def test_a_partition_that_does_not_fit_is_an_error_of_ours(cluster, monkeypatch)
     def refuse(*given, **shared):
         raise MemoryError
 
-    monkeypatch.setattr(_preparation._columns, "look_at", refuse)
+    monkeypatch.setattr(_columns, "_look_at", refuse)
     with pytest.raises(ClusterError, match=r"not enough memory .* make the partitions smaller"):
         fit()

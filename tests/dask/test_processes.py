@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from parityboost import AdaFairClassifier, ParityBoostClassifier
-from parityboost.dask import ClusterError, DaskAdaFairClassifier, DaskParityBoostClassifier, _crew
+from parityboost.dask import ClusterError, DaskAdaFairClassifier, DaskParityBoostClassifier, _cluster
+from parityboost.dask._cluster import Cluster
 from parityboost.dask._crew import Crew
-from parityboost.dask._preparation import Passes
 
 pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -247,7 +247,7 @@ def test_a_worker_that_runs_out_of_memory_is_named(cluster, data):
 def test_a_worker_may_be_killed_while_partitions_are_read(cluster, data, monkeypatch):
     """Dask itself reads them again."""
     processes, client = cluster
-    original, n_passes = Passes.fold, []
+    original, n_passes = Cluster.fold, []
 
     def fold(self, *given, **shared):
         n_passes.append(True)
@@ -255,14 +255,14 @@ def test_a_worker_may_be_killed_while_partitions_are_read(cluster, data, monkeyp
             processes.kill(worker_pids(client)[0])
         return original(self, *given, **shared)
 
-    monkeypatch.setattr(Passes, "fold", fold)
+    monkeypatch.setattr(Cluster, "fold", fold)
     model = fit_there(data[1])
     pd.testing.assert_frame_equal(fit_local(data[0]).history_, model.history_, check_exact=True)
 
 
 def test_workers_that_die_of_a_partition_end_training_with_a_sentence(tmp_path, data, monkeypatch):
     """As for lack of memory; nobody starts them again."""
-    monkeypatch.setattr(_crew, "WAIT_FOR_WORKERS", 1.0)
+    monkeypatch.setattr(_cluster, "WAIT_FOR_WORKERS", 1.0)
     client_pid = os.getpid()
 
     def die(part):
@@ -278,7 +278,7 @@ def test_workers_that_die_of_a_partition_end_training_with_a_sentence(tmp_path, 
 
 def test_no_worker_left_ends_training_with_a_sentence(cluster, data, monkeypatch):
     processes, client = cluster
-    monkeypatch.setattr(_crew, "WAIT_FOR_WORKERS", 1.0)
+    monkeypatch.setattr(_cluster, "WAIT_FOR_WORKERS", 1.0)
     with (
         at_message(9, lambda: [processes.kill(pid) for pid in worker_pids(client)]),
         pytest.raises(ClusterError, match="no worker is left on the cluster"),

@@ -22,9 +22,8 @@ from pathlib import Path
 
 import pytest
 
-from parityboost.datasets import _download, _files, _loaders, _sources, fetch_bank
-from parityboost.datasets._catalogue import BANK, COMPAS, KDD_CENSUS
-from parityboost.datasets._spec import Dataset, File
+from parityboost.datasets import _files, _loaders, fetch_bank
+from parityboost.datasets._catalogue import BANK, COMPAS, KDD_CENSUS, Dataset, File
 
 HEADER = ";".join(f'"{name}"' for name in (*BANK.attributes, BANK.target))
 LINES = [
@@ -60,11 +59,10 @@ ARCHIVE = zipped(**{"bank.zip": zipped(**{f"folder/{NAME}": CONTENT, "bank.csv":
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, no folder in the environment, and a three-row Bank that nobody serves."""
     folder = tmp_path / "cache"
-    for module in (_files, _sources):
-        monkeypatch.setattr(module, "user_cache", lambda: folder)
+    monkeypatch.setattr(_files, "user_cache", lambda: folder)
     monkeypatch.delenv("PARITYBOOST_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(_download, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(_files, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(_loaders, "BANK", small_bank("http://127.0.0.1:9/bank+marketing.zip"))
     return folder
 
@@ -112,10 +110,9 @@ def test_folders_are_searched_in_the_documented_order(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_from: list[Path] = []
+    read = _files.read
     monkeypatch.setattr(
-        _sources,
-        "read",
-        lambda file, path, dataset: (read_from.append(path.parent), _files.read(file, path, dataset))[1],
+        _files, "read", lambda file, path, dataset: (read_from.append(path.parent), read(file, path, dataset))[1]
     )
     home, environment = tmp_path / "home", tmp_path / "environment"
     for folder in (home, environment, cache):
@@ -153,11 +150,13 @@ def test_a_file_that_vanishes_while_another_process_repairs_the_cache_is_looked_
     (cache / NAME).write_bytes(CONTENT)
     (cache / f"{NAME}.gz").write_bytes(gzip.compress(CONTENT))
 
+    read = _files.read
+
     def read_and_vanish(file: File, path: Path, dataset: Dataset) -> bytes:
         (cache / NAME).unlink(missing_ok=True)
-        return _files.read(file, path, dataset)
+        return read(file, path, dataset)
 
-    monkeypatch.setattr(_sources, "read", read_and_vanish)
+    monkeypatch.setattr(_files, "read", read_and_vanish)
     assert len(fetch_bank(download=False).data) == 2
 
 
@@ -373,7 +372,7 @@ def test_leftovers_of_killed_downloads_are_removed_after_a_day(cache: Path, publ
 
 def test_progress_without_a_total_counts_megabytes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "part").write_bytes(b"")
-    bar = _download.Progress(tmp_path / "part")
+    bar = _files.Progress(tmp_path / "part")
     for _ in range(40):
         bar.update(100_000)
     bar.reset()
@@ -444,7 +443,7 @@ def drip(handler: BaseHTTPRequestHandler, content: bytes) -> None:
 def test_a_server_that_sends_too_much_is_left(
     answer: Answer, cache: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_download, "MAX_BYTES", 3_000_000)
+    monkeypatch.setattr(_files, "MAX_DOWNLOAD", 3_000_000)
     publisher.answers = [answer]
     start = time.monotonic()
     with pytest.raises(FileNotFoundError, match="larger than 3,000,000 bytes"):
@@ -458,7 +457,7 @@ def test_a_server_that_sends_too_much_is_left(
 def test_a_server_that_takes_too_long_is_left(
     answer: Answer, cache: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_download, "MAX_SECONDS", 0.7)
+    monkeypatch.setattr(_files, "MAX_SECONDS", 0.7)
     publisher.answers = [answer]
     start = time.monotonic()
     with pytest.raises(FileNotFoundError, match=r"has not been sent within 0\.7 seconds"):
@@ -471,8 +470,8 @@ def test_a_server_that_takes_too_long_is_left(
 def test_the_time_is_for_all_attempts_together(
     cache: Path, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_download, "MAX_SECONDS", 0.7)
-    monkeypatch.setattr(_download, "WAIT_SECONDS", 0.6)
+    monkeypatch.setattr(_files, "MAX_SECONDS", 0.7)
+    monkeypatch.setattr(_files, "WAIT_SECONDS", 0.6)
     publisher.answers = [failing(503), dripping]
     start = time.monotonic()
     with pytest.raises(FileNotFoundError, match="has not been sent"):
@@ -539,9 +538,9 @@ def test_two_processes_that_fetch_at_once_both_succeed(cache: Path, publisher: P
     script = f"""
 from dataclasses import replace
 from pathlib import Path
-from parityboost.datasets import _loaders, _sources, fetch_bank
-from parityboost.datasets._spec import File
-_sources.user_cache = lambda: Path({str(cache)!r})
+from parityboost.datasets import _files, _loaders, fetch_bank
+from parityboost.datasets._catalogue import File
+_files.user_cache = lambda: Path({str(cache)!r})
 _loaders.BANK = replace(_loaders.BANK, files=({_loaders.BANK.files[0]!r},), url={publisher.url!r})
 print(len(fetch_bank().data))
 """

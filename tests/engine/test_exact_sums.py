@@ -12,18 +12,17 @@ from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
 from parityboost import AdaFairClassifier
-from parityboost._choice import counting
+from parityboost._choice import thresholds
 from parityboost._engine import threads
+from parityboost._engine.cpu import MAX_LEAVES
 from parityboost._engine.kernels import boosting
-from parityboost._engine.kernels.passes import MAX_LEAVES
 from parityboost._engine.threads import Team
 from parityboost._fit import samples
 from parityboost._fit.estimator import EstimatorLearner
-from parityboost._fit.rounds import Trained
+from parityboost._fit.loop import Trained
 from parityboost._fit.samples import CodedSample, Masses, Sample, code_sample, to_masses
 from parityboost._fit.trees import Growing, TreeLearner
-from parityboost._table.binning import Binner
-from parityboost._table.bundles import Bundles
+from parityboost._table.binning import Binner, Bundles
 from parityboost._table.sources import read_sources
 
 STUMPS = Growing(1, "gini", None, np.zeros((0, 1), dtype=bool), None)
@@ -55,7 +54,7 @@ def assert_same_bits(one, other):
     np.testing.assert_array_equal(one.threshold_, other.threshold_)
     assert one.estimators_ == other.estimators_
     pd.testing.assert_frame_equal(one.history_, other.history_, check_exact=True)
-    for ours, theirs in zip(one._ensemble.binner.columns, other._ensemble.binner.columns, strict=True):
+    for ours, theirs in zip(one.glass_box_.binner.columns, other.glass_box_.binner.columns, strict=True):
         assert repr(ours) == repr(theirs)
 
 
@@ -115,8 +114,8 @@ def test_the_number_of_blocks_changes_no_bit(monkeypatch, options):
 
 
 def test_more_rows_than_are_sorted_for_bins_and_thresholds_in_any_order(monkeypatch):
-    monkeypatch.setattr("parityboost._table.cuts.EXACT_ROWS", 500)
-    monkeypatch.setattr(counting, "N_BUCKETS", 300)
+    monkeypatch.setattr("parityboost._table.binning.EXACT_ROWS", 500)
+    monkeypatch.setattr(thresholds, "N_BUCKETS", 300)
     X, y, group, w = data()
     order = np.random.default_rng(2).permutation(3000)
     one = fitted((X, y, group, w), validation_fraction=None, threshold="auto")

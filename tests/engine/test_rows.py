@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from devices import DEVICES, needs_card
 from parityboost._engine import threads
 from parityboost._engine.codes import N_CODES
-from parityboost._engine.columns import kernels_for, lookup_for
-from parityboost._engine.kernels import boosting, trees
-from parityboost._engine.threads import Team
+from parityboost._engine.cpu import NONE, Grown
+from parityboost._engine.kernels import boosting
+from parityboost._engine.threads import Team, kernels_for
 from parityboost._fit import samples
 from parityboost._fit.samples import CodedSample, Masses, Sample
-from parityboost._table import cuts
+from parityboost._table import binning
 from parityboost._table.binning import NumericColumn
 from parityboost._table.sources import NumberSource, place_sources
 
@@ -41,7 +41,7 @@ class Twin:
 
     def start(self):
         start = np.exp(self.rng.normal(size=CELLS))
-        self.classes = boosting.Classes.of(self.sample.cell_mass, start)
+        self.classes = boosting.start_classes(self.sample.cell_mass, start)
         self.weights = start[self.cell] * 2.0 ** self.classes.bits[self.y]
         self.rows.start_weights(start, self.classes)
         return self.whole()
@@ -51,12 +51,12 @@ class Twin:
 
     def tree(self):
         """A random tree of two or four leaves."""
-        rng, grown = self.rng, trees.Grown.room()
-        grown.features[:] = rng.integers(0, N_BUNDLES), *rng.choice([trees.NONE, 0, 2, 3], 2)
+        rng, grown = self.rng, Grown.room()
+        grown.features[:] = rng.integers(0, N_BUNDLES), *rng.choice([NONE, 0, 2, 3], 2)
         grown.side_of_code[:] = rng.integers(0, 2, N_CODES)
         grown.root_leaves[:] = 2 * grown.side_of_code + 1
         for side in (0, 1):
-            is_split = grown.features[1 + side] != trees.NONE
+            is_split = grown.features[1 + side] != NONE
             grown.leaf_of_code[side] = 2 * side + (rng.integers(0, 2, N_CODES) if is_split else 1)
         self.sides = grown.side_of_code[self.codes[grown.features[0]]]
         below = [self.codes[max(feature, 0)] for feature in grown.features[1:]]
@@ -172,7 +172,7 @@ COLUMNS = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_on_the_card_have_the_same_bins_and_codes(name, weighted, monkeypatch):
-    monkeypatch.setattr(cuts, "EXACT_ROWS", 1_000)
+    monkeypatch.setattr(binning, "EXACT_ROWS", 1_000)
     rng = np.random.default_rng(0)
     values = COLUMNS[name](rng, 400_000)
     weights = rng.integers(1, 2**30, len(values)) if weighted else None
@@ -214,8 +214,8 @@ def test_look_ups_on_the_card():
     )
     for where, rows in ((margin, codes), (placed, kernels_on_card().place(codes))):
         for f in range(2):
-            lookup_for(where).add_steps(rows[f], steps[f], where)
-        lookup_for(where).add_pair_steps(rows, *pairs, where)
+            kernels_for(where).add_steps(rows[f], steps[f], where)
+        kernels_for(where).add_pair_steps(rows, *pairs, where)
     assert np.array_equal(placed.get(), margin)
 
 

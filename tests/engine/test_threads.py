@@ -13,7 +13,7 @@ from parityboost import AdaBoostClassifier, AdaFairClassifier
 from parityboost._engine import threads
 from parityboost._engine.threads import WORTH_A_THREAD, Team
 from parityboost._fit import samples
-from parityboost._model import ensemble as _ensemble
+from parityboost._model import tables
 from parityboost.paper.baselines import SMOTEBoostClassifier
 
 
@@ -45,7 +45,8 @@ def took_part(monkeypatch):
     """Makes small data worth many threads, as large data is. For each task of several threads, those that worked."""
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(samples, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(_ensemble, "BLOCK_ROWS", 64)
+    for name in ("MIN_BLOCK_ROWS", "MAX_BLOCK_ROWS"):
+        monkeypatch.setattr(tables, name, 64)
     found = defaultdict(set)
     run = Team.run
 

@@ -7,16 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parityboost._choice import counting
-from parityboost._choice.counting import Counting
-from parityboost._choice.rule import measure
+from parityboost._choice import thresholds
 from parityboost._choice.settings import Settings
-from parityboost._choice.thresholds import undominated
+from parityboost._choice.thresholds import Counting, measure, undominated
 from parityboost._engine.threads import Team
 from parityboost._fit.samples import CodedSample, Masses, Sample
 from parityboost.notions import StatisticalParity, get_notion
 
-GRID = counting.GRID
+GRID = thresholds.GRID
 
 
 class OwnNotion(StatisticalParity):
@@ -92,7 +90,7 @@ def test_buckets_of_margins_offer_the_thresholds_between_them(seed, together, n_
     wanted = Settings(get_notion("disparate_mistreatment"), threshold="auto")
     cell = np.sort(rng.integers(0, 2 * n_groups, n_rows))
     with pytest.MonkeyPatch.context() as patch, Team(1) as team:
-        patch.setattr(counting, "N_BUCKETS", 256)
+        patch.setattr(thresholds, "N_BUCKETS", 256)
         sample = Sample(cell, n_groups, Masses(np.empty(0, dtype=np.int64), 1.0), np.arange(n_rows), team)
         nothing = np.zeros(0, dtype=bool)
         rows = CodedSample(sample, np.empty((0, n_rows), dtype=np.uint8), nothing, nothing).place(np.empty(0))

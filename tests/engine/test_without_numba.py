@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conftest import make_people, run_python
 from parityboost import AdaBoostClassifier, AdaFairClassifier
-from parityboost._engine.kernels import binning, lookup
+from parityboost._engine.kernels import columns as kernels
 from parityboost.explain import contributions
 
 FLOATS = st.floats(width=64, allow_nan=True, allow_infinity=True)
@@ -20,8 +20,8 @@ def test_the_twin_of_encoding_gives_the_same_codes(values, edges):
     values, edges = np.array(values, dtype=float), np.array(sorted(edges), dtype=float)
     for some in (values, np.concatenate([values, edges])):
         codes, twins = np.zeros(len(some), np.uint8), np.ones(len(some), np.uint8)
-        finite = binning.encode_numbers(some, edges, codes)
-        assert binning.encode_numbers_in_numpy(some, edges, twins) == finite
+        finite = kernels.encode_numbers(some, edges, codes)
+        assert kernels.encode_numbers_in_numpy(some, edges, twins) == finite
         np.testing.assert_array_equal(twins, codes)
 
 
@@ -30,8 +30,8 @@ def test_the_twin_of_the_look_up_gives_the_same_sums():
     codes, steps = rng.integers(0, 256, 1000).astype(np.uint8), rng.normal(size=256)
     margin = rng.normal(size=1000)
     other = margin.copy()
-    lookup.add_steps(codes, steps, margin)
-    lookup.add_steps_in_numpy(codes, steps, other)
+    kernels.add_steps(codes, steps, margin)
+    kernels.add_steps_in_numpy(codes, steps, other)
     np.testing.assert_array_equal(other, margin)
 
 
@@ -45,8 +45,8 @@ def test_the_twins_of_pairs_and_trees_give_the_same_sums():
     for name, parts in (("add_pair_steps", pairs), ("add_tree", tree)):
         margin = rng.normal(size=5000)
         other = margin.copy()
-        getattr(lookup, name)(*parts, margin)
-        getattr(lookup, f"{name}_in_numpy")(*parts, other)
+        getattr(kernels, name)(*parts, margin)
+        getattr(kernels, f"{name}_in_numpy")(*parts, other)
         np.testing.assert_array_equal(other, margin)
 
 

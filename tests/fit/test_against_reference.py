@@ -75,10 +75,12 @@ def assert_equal_to_the_last_bit(twin, model, problem, options):
         if isinstance(theirs, reference.Tree):
             assert_same_tree(ours, theirs)
             continue
-        assert ours.feature == theirs.feature
-        assert ours.missing_left == theirs.missing_left or theirs.is_one_leaf
-        assert (ours.left_vote, ours.right_vote) == (theirs.left_vote, theirs.right_vote)
-        assert (ours.left_confidence, ours.right_confidence) == (theirs.left_confidence, theirs.right_confidence)
+        assert (ours.root.feature, ours.left, ours.right) == (theirs.feature, None, None)
+        assert ours.root.missing_left == theirs.missing_left or theirs.is_one_leaf
+        both = [theirs.left_vote] * 2 + [theirs.right_vote] * 2
+        assert list(ours.votes) == both
+        shares = [theirs.left_confidence] * 2 + [theirs.right_confidence] * 2
+        assert list(ours.confidences) == shares
     # Same stumps: the same vote in every round, on training data and on new data with unseen values.
     for data in [columns] + ([validation[0]] if validation is not None else []):
         margin = 0.0

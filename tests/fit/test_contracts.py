@@ -51,7 +51,7 @@ def test_thresholds_per_group_read_the_band_from_x_or_are_given_the_numbers(peop
     np.testing.assert_array_equal(inside.predict(X), outside.predict(X, sensitive_features={"age": X["years"]}))
     new = X.assign(years=X["years"] + 0.5)  # between the values of training: by band, not by bin
     by_hand = into_groups(new["years"], bands=BANDS)["years"]
-    margin = inside._ensemble.margin(new, inside.theta_)
+    margin = inside.glass_box_.margin(new)
     np.testing.assert_array_equal(
         inside.decision_function(new), margin - inside.threshold_[by_hand.cat.codes.to_numpy()]
     )

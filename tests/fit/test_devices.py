@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from conftest import make_people, needs_data, run_python
 from devices import needs_card
 from parityboost import AdaFairClassifier, ParityBoostClassifier
-from parityboost._choice import counting
+from parityboost._choice import thresholds
 from parityboost._engine.cuda import card
 from parityboost._engine.kernels import boosting
 from parityboost._fit import samples
@@ -90,7 +90,7 @@ def test_rows_of_many_blocks_give_the_same_model(options, sample_weight):
 @needs_card
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_thresholds_are_counted_the_same(monkeypatch):
-    monkeypatch.setattr(counting, "N_BUCKETS", 100)
+    monkeypatch.setattr(thresholds, "N_BUCKETS", 100)
     X, y, group = make_people(20_000)
     fit_on_both(X, y, {"n_estimators": 20, "threshold": "auto"}, sensitive_features=group)
 

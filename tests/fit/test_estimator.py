@@ -7,7 +7,7 @@ from conftest import make_people
 from parityboost import AdaBoostClassifier, AdaFairClassifier, metrics
 from parityboost._choice.thresholds import first_minimum
 from parityboost._stats.rates import ratio
-from parityboost._table.inputs import stratified_split
+from parityboost._table.reading import stratified_split
 from parityboost._table.sources import read_sources
 from parityboost.datasets import make_biased_classification
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity
@@ -291,7 +291,7 @@ def test_importances_are_shares_of_the_learner_weights(people):
     model = fitted(people)
     assert model.feature_importances_.sum() == pytest.approx(1)
     assert model.feature_importances_.argmax() == 0  # skill
-    used = {stump.feature for stump in model.estimators_[: model.theta_]}
+    used = {stump.root.feature for stump in model.estimators_[: model.theta_]}
     assert set(np.flatnonzero(model.feature_importances_)) == used
 
 
@@ -328,9 +328,10 @@ def test_verbose_redraws_one_line_on_a_terminal(people, capsys, monkeypatch):
 
 def test_score_tables_are_the_whole_model(people):
     model = fitted(people, threshold=0.125)
-    (tables, _), constant = model._score_effects()
+    effects, constant = model.glass_box_.score_effects()
+    tables = effects.tables
     sources = read_sources(people[0])
-    codes = [column.encode(sources[f], slice(None)) for f, column in enumerate(model._ensemble.binner.columns)]
+    codes = [column.encode(sources[f], slice(None)) for f, column in enumerate(model.glass_box_.binner.columns)]
     total = constant + sum(tables[f][code] for f, code in enumerate(codes))
     np.testing.assert_array_equal(total, model.decision_function(people[0]))
 
@@ -341,5 +342,6 @@ def test_score_tables_need_stumps(people):
     model = AdaFairClassifier(n_estimators=2, estimator=DecisionTreeClassifier(max_depth=2)).fit(
         X, y, sensitive_features=group
     )
-    with pytest.raises(ValueError, match="DecisionTreeClassifier"):
-        model._score_effects()
+    assert not hasattr(model, "glass_box_") and not hasattr(model, "to_onnx")
+    with pytest.raises(AttributeError, match="DecisionTreeClassifier"):
+        model.glass_box_  # noqa: B018

@@ -62,7 +62,7 @@ def test_starting_weights_sum_to_one_with_equal_mass_where_asked(problem, class_
         start = starting_factors(train.totals, class_weight)
         nothing = np.zeros(0, dtype=bool)
         rows = CodedSample(train, np.empty((0, len(y)), dtype=np.uint8), nothing, nothing).place(np.empty(0))
-        classes = boosting.Classes.of(train.cell_mass, start)
+        classes = boosting.start_classes(train.cell_mass, start)
         rows.start_weights(start, classes)
         D = rows.distribution(classes, boosting.weigh(classes))
     assert D.sum() == pytest.approx(1)

@@ -43,7 +43,7 @@ def test_importances_of_real_votes_are_by_their_size(people):
     model.fit(X, y, sensitive_features=group)
     sizes = np.zeros(X.shape[1])
     for stump in model.estimators_[: model.theta_]:
-        sizes[stump.feature] += abs(stump.left_vote) + abs(stump.right_vote)
+        sizes[stump.root.feature] += abs(stump.votes[0]) + abs(stump.votes[-1])
     np.testing.assert_allclose(model.feature_importances_, sizes / sizes.sum())
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from conftest import best_option, make_people, run_python
 from parityboost import AdaBoostClassifier, AdaFairClassifier, FitWarning, metrics
-from parityboost._choice.candidates import candidates
+from parityboost._choice import thresholds
+from parityboost._choice.thresholds import candidates
 from parityboost._stats.rates import false_negative_rate, precision, spread
-from parityboost._table.binning import NumericColumn
-from parityboost._table.cuts import EXACT_ROWS
+from parityboost._table.binning import EXACT_ROWS, NumericColumn
 from parityboost._table.sources import NumberSource
 from parityboost.notions import FairnessNotion, Gap
 from parityboost.paper.baselines import SMOTEBoostClassifier
@@ -231,13 +231,20 @@ def test_thresholds_are_tried_a_part_at_a_time(monkeypatch):
     totals = np.bincount(cell, minlength=8).reshape(2, 4).T.astype(float)
     found = candidates(rng.normal(size=3000), cell, np.empty(0), totals)
     at_once = best_option(found, "equal_opportunity", 0.5)
-    monkeypatch.setattr("parityboost._choice.candidates.MAX_COUNTS", 1000)
+    monkeypatch.setattr("parityboost._choice.thresholds.MAX_COUNTS", 1000)
 
     class OurOwn(FairnessNotion):  # one that is not counted by a kernel
         gaps = (Gap("fnr", lambda counts: false_negative_rate(counts), (1,)),)
 
-    assert len(found.parts()) > 3
+    sizes, measure = [], thresholds.measure
+
+    def counted(counts, *given):
+        sizes.append(len(counts))
+        return measure(counts, *given)
+
+    monkeypatch.setattr(thresholds, "measure", counted)
     in_parts = best_option(found, OurOwn(), 0.5)
+    assert len(sizes) > 3 and sum(sizes) == len(found.thresholds)
     np.testing.assert_array_equal(at_once[0], in_parts[0])
     assert at_once[1] == in_parts[1]
 
@@ -274,15 +281,15 @@ def test_a_damaged_cache_is_replaced_with_one_warning(tmp_path, monkeypatch):
 
 def test_what_is_compiled_belongs_to_all_kernels_as_they_are(tmp_path):
     """A kernel has others in it, of other modules, which numba does not look at."""
-    from parityboost._engine.kernels import compiling, trees
+    from parityboost._engine.kernels import boosting, compiling
 
     module = tmp_path / "one.py"
     module.write_text("1")
     before = compiling.stamp(tmp_path)
     module.write_text("12")
     assert compiling.stamp(tmp_path) != before
-    assert {name for name, *_ in compiling.STAMP} > {"trees.py", "splitting.py", "passes.py"}
-    assert compiling.STAMP in trees.grow._cache._cache_file._source_stamp
+    assert {name for name, *_ in compiling.STAMP} > {"boosting.py", "splitting.py", "cpu.py"}
+    assert compiling.STAMP in boosting.grow._cache._cache_file._source_stamp
 
 
 @pytest.mark.slow

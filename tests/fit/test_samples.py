@@ -10,8 +10,7 @@ from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team
 from parityboost._fit import samples
 from parityboost._fit.samples import CodedSample, Sample, merge_equal_rows, to_masses
-from parityboost._table.binning import Binner
-from parityboost._table.bundles import Bundles
+from parityboost._table.binning import Binner, Bundles
 from parityboost._table.sources import read_sources
 
 

@@ -10,7 +10,7 @@ from test_against_reference import assert_equal_to_the_last_bit, fit_both
 
 from conftest import interpret_kernels, make_people
 from parityboost import AdaFairClassifier, ParityBoostClassifier
-from parityboost._choice import counting
+from parityboost._choice import thresholds
 from parityboost._engine.cpu import CpuRows
 from parityboost._engine.kernels import boosting
 from parityboost._fit import loop
@@ -55,7 +55,7 @@ def test_several_rounds_at_a_time_equal_the_twin(problem, options, threshold, me
     options = options | KNOWN | {"threshold": threshold}
     with pytest.MonkeyPatch.context() as patch:
         calls = how_often(patch)
-        patch.setattr(counting, "MAX_TOGETHER", 5)
+        patch.setattr(thresholds, "MAX_TOGETHER", 5)
         patch.setattr(loop, "MAX_TOGETHER", 5)
         twin, model, _ = fit_both(problem, options, merge)
     assert calls

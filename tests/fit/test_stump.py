@@ -35,12 +35,15 @@ def test_first_stump_equals_scikit_learns_tree_of_depth_one(seed, n_rows, n_feat
     assume(len(gains) == 1 or gains[-1] - gains[-2] > 1e-9)  # scikit-learn breaks ties at random
     tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, sample_weight=weights)
     ours = AdaBoostClassifier(1).fit(X, y, sample_weight=weights)
-    stump = ours.estimators_[0]
+    tree_of_ours = ours.estimators_[0]
+    stump = tree_of_ours.root
     assert stump.feature == tree.tree_.feature[0]
-    assert ours._ensemble.binner.columns[stump.feature].edges[stump.split - 1] == pytest.approx(tree.tree_.threshold[0])
+    assert ours.glass_box_.binner.columns[stump.feature].edges[stump.split - 1] == pytest.approx(
+        tree.tree_.threshold[0]
+    )
     np.testing.assert_array_equal(ours.predict(X), tree.predict(X))
     confidence = tree.tree_.value[1:, 0].max(axis=1)
-    np.testing.assert_allclose([stump.left_confidence, stump.right_confidence], confidence)
+    np.testing.assert_allclose(tree_of_ours.confidences[1:3], confidence)
 
 
 @settings(max_examples=60)
@@ -56,7 +59,7 @@ def test_without_fairness_the_ensemble_is_scikit_learns_adaboost(seed, n_rows, n
     assert ours.n_estimators_ == len(theirs.estimators_)
     np.testing.assert_allclose(2 * ours.estimator_weights_, theirs.estimator_weights_, atol=1e-8)
     new = np.random.default_rng(seed + 1).normal(size=(50, n_features)).astype(np.float32).astype(np.float64)
-    same_columns = [s.feature for s in ours.estimators_] == [t.tree_.feature[0] for t in theirs.estimators_]
+    same_columns = [s.root.feature for s in ours.estimators_] == [t.tree_.feature[0] for t in theirs.estimators_]
     for data in [X, new] if same_columns else [X]:
         for mine, sklearns in zip(ours.staged_predict(data), theirs.staged_predict(data), strict=True):
             np.testing.assert_array_equal(mine, sklearns)
@@ -86,7 +89,7 @@ def test_a_category_split_is_a_split_of_its_one_hot_column():
     theirs = AdaBoostClassifier(6).fit(one_hot, y)
     np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_)
     np.testing.assert_array_equal(ours.predict(jobs[:, None]), theirs.predict(one_hot))
-    assert "abcdef"[ours.estimators_[0].split - 1] == "abcdef"[theirs.estimators_[0].feature]
+    assert "abcdef"[ours.estimators_[0].root.split - 1] == "abcdef"[theirs.estimators_[0].root.feature]
 
 
 def test_missing_values_go_to_the_better_side():

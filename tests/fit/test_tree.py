@@ -52,7 +52,7 @@ def test_the_first_tree_equals_scikit_learns_tree_of_depth_two(seed, n_rows, n_f
     assume(theirs.score(X, y, sample_weight=weights) > 0.5)
     model = fit_plain(X, y, weights)
     ours = model.estimators_[0]
-    edges = [column.edges for column in model._ensemble.binner.columns]
+    edges = [column.edges for column in model.glass_box_.binner.columns]
     nodes = theirs.tree_
     # Two columns may separate the same rows, and scikit-learn draws one of them.
     mine = X[:, ours.root.feature] <= edges[ours.root.feature][ours.root.split - 1]
@@ -234,7 +234,7 @@ def test_many_columns_categories_and_groups_stay_small(tmp_path, monkeypatch):
     group = np.arange(n_rows) % n_groups
     y = ((X["n0"] * X["n1"] + rng.normal(size=n_rows) > 0) | (rng.random(n_rows) < 0.05)).astype(int)
     model = AdaFairClassifier(max_depth=2, n_estimators=30, random_state=0).fit(X, y, sensitive_features=group)
-    cells = sum(pair.weight.size for pair in model._ensemble.support.values())
+    cells = sum(pair.weight.size for pair in model._rounds.support)
     assert cells <= 2 * 30 * 16  # most pairs have one use, which has 3 × 3 cells
     model.save(tmp_path / "model.json")
     without_history = model.set_params(notion="none")

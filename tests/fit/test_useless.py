@@ -11,8 +11,8 @@ from sklearn.model_selection import train_test_split
 import parityboost
 from conftest import needs_data
 from parityboost import AdaFairClassifier, FitWarning, metrics
-from parityboost._choice.rule import HALF_BELIEVED, shrunk_violation
-from parityboost._model.control import _up_to
+from parityboost._base import _up_to
+from parityboost._choice.thresholds import HALF_BELIEVED, shrunk_violation
 from parityboost._table.weights import rows_per_weight
 from parityboost.datasets import fetch_bank, fetch_compas, load_adult
 from parityboost.notions import StatisticalParity, get_notion

@@ -202,7 +202,7 @@ def position(groups, group):
 
 def crossed(groups):
     """The group of each row, tuples if there are several columns."""
-    frame = parityboost._table.inputs.sensitive_frame(groups)
+    frame = parityboost._table.grouping.sensitive_frame(groups)
     columns = [frame.iloc[:, j].astype(object).tolist() for j in range(frame.shape[1])]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
@@ -338,7 +338,7 @@ def moves_along_its_frontier(trial, rng):
     model = deepcopy(trial.model)
     frontier = trial.model.frontier()
     assert len(frontier) >= 1 and np.isfinite(frontier["ber"]).all()
-    c = trial.model._fitted.c
+    c = trial.model.about_.settings.c
     error = c * frontier["ber"] + (1 - c) * frontier["er"]
     assert (np.diff(error) >= 0).all()
     # Only what fit chose may be beaten.

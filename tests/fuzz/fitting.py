@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import InvalidParameterError
 from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
 from parityboost._engine import threads
 from parityboost._fit import samples
-from parityboost._model import ensemble as _ensemble
-from parityboost._table import cuts
+from parityboost._model import tables as _tables
+from parityboost._table import binning
 from parityboost.notions import FairnessNotion, Gap, StatisticalParity
 from parityboost.paper.baselines import SMOTEBoostClassifier
 
@@ -229,8 +229,9 @@ def small_sizes(changed):
         (threads, "WORTH_A_THREAD"): 1,
         (samples, "BLOCK_ROWS"): 16,
         (samples, "MIN_ROWS_TO_MERGE"): 4,
-        (_ensemble, "BLOCK_ROWS"): 16,
-        (cuts, "EXACT_ROWS"): 32,
+        (_tables, "MIN_BLOCK_ROWS"): 16,
+        (_tables, "MAX_BLOCK_ROWS"): 16,
+        (binning, "EXACT_ROWS"): 32,
     }
     before = {key: getattr(*key) for key in sizes}
     try:
@@ -273,7 +274,7 @@ def fit_and_check(rng, sizes_changed):
         model.fit(**given)
     except (ValueError, TypeError) as error:
         check_refusal(error, culprits)
-        left = [name for name in ("theta_", "history_", "threshold_", "_ensemble") if hasattr(model, name)]
+        left = [name for name in ("theta_", "history_", "threshold_", "glass_box_") if hasattr(model, name)]
         # A parameter is refused before anything is touched: then the earlier model is there, all of it.
         untouched = refitted and isinstance(error, InvalidParameterError) and len(left) == 4
         assert not left or untouched, (

@@ -152,7 +152,7 @@ def make_hostile(document, rng):
     """Ask for much: memory, time, or depth."""
     many = rng.choice([1_000, 20_000, 60_000])
     legitimate = rng.choice([300, 2_000, 300_000])  # but for the last
-    kind = rng.choice(["wide labels", "equal hashes", "groups", "columns", "stumps", "history", "nested", "list"])
+    kind = rng.choice(["wide labels", "equal hashes", "groups", "columns", "trees", "history", "nested", "list"])
     if kind == "wide labels":
         document["classes"] = {"dtype": f"str{rng.choice([1, 999, 100_000, 999_999])}", "values": ["n", "p"]}
     elif kind == "equal hashes":
@@ -164,8 +164,8 @@ def make_hostile(document, rng):
         document["groups"] = [rng.choice([str(i), i, {"tuple": [i, "x"]}]) for i in range(many)]
     elif kind == "columns":
         document["columns"] = [{**document["columns"][0], "name": f"c{i}"} for i in range(legitimate)]
-    elif kind == "stumps":
-        for part in {"stumps", "history"} & document.keys():  # an average has no stumps
+    elif kind == "trees":
+        for part in {"trees", "history"} & document.keys():  # an average has no trees
             document[part] *= legitimate // len(document[part])
     elif kind == "history":
         document["history_columns"] = [f"c{i}" for i in range(legitimate)]
@@ -230,7 +230,7 @@ def loaded(data, verify):
 def frame_for(model):
     """Rows that a model can be asked about, whatever its columns are now."""
     columns = []
-    for column in model._ensemble.binner.columns:
+    for column in model.glass_box_.columns:
         if isinstance(column, CategoricalColumn):
             known = [value for value in column.categories if isinstance(value, (str, bool, int, float))][:2]
             values = pd.Series(pd.Categorical([None, *known][:3] + [None] * (2 - len(known)), categories=known))

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import parityboost
 from conftest import make_people
 from parityboost import SKOPS_TYPES, AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
+from parityboost._base import FairClassifier
 from parityboost.notions import StatisticalParity
 from parityboost.paper import baselines
 
@@ -53,7 +55,7 @@ def fitted(name, data):
     if name == "estimator":  # it takes numbers only
         X = np.column_stack([X["skill"].fillna(0), X["years"], X["group"] == "a"]).astype(float)
         return MODELS[name].fit(X, y), X, {}
-    if isinstance(MODELS[name], AdaFairClassifier):
+    if MODELS[name].get_params().get("sensitive_feature") is not None:
         return MODELS[name].fit(X, y), X, {}
     model = MODELS[name].fit(X, y, sensitive_features=X["group"])
     return model, X, {"sensitive_features": X["group"]} if name in ("FAE", "SDB") else {}
@@ -79,7 +81,7 @@ def test_skops_gives_the_same_model_back(data, name):
     loaded = skops.loads(stored, trusted=trusted)
     np.testing.assert_array_equal(scores(loaded, X, options), scores(model, X, options))
     assert loaded.get_params(deep=False).keys() == model.get_params(deep=False).keys()
-    if isinstance(model, AdaFairClassifier):
+    if isinstance(model, FairClassifier):
         assert loaded.history_.equals(model.history_)
         assert loaded.groups_.tolist() == model.groups_.tolist()
         if name == "AdaFair":
@@ -114,6 +116,19 @@ def test_skops_stores_no_ones_data(data):
     assert len(model._selection) > 50
     loaded = skops.loads(skops.dumps(model), trusted=SKOPS_TYPES)
     assert len(loaded._selection) == 0 and loaded._selection.margins is None
+
+
+@pytest.mark.parametrize("name", ["AdaFair", "pairs", "per group", "dial"])
+def test_a_glass_box_is_pickled_without_what_was_worked_out_from_it(data, name):
+    model, X, _ = fitted(name, data)
+    box = model.glass_box_
+    before = pickle.dumps(box)
+    expected = box.decision_function(X)
+    box.feature_effects()
+    assert pickle.dumps(box) == before
+    again = pickle.loads(before)
+    np.testing.assert_array_equal(again.decision_function(X), expected)
+    assert again.about.groups.tolist() == box.about.groups.tolist()
 
 
 def test_pipelines_and_searches_go_through_skops(data):
@@ -156,7 +171,7 @@ def test_mlflow_gives_the_same_models_back(data, tmp_path, monkeypatch):
     assert os.listdir(tmp_path / "runs")  # noqa: PTH208
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if isinstance(MODELS[name], AdaFairClassifier)])
+@pytest.mark.parametrize("name", [name for name in MODELS if isinstance(MODELS[name], FairClassifier)])
 def test_whatever_can_be_saved_can_be_exported(data, name, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     model, X, _ = fitted(name, data)

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import reference
 from conftest import best_option, make_people
 from parityboost import AdaBoostClassifier, AdaFairClassifier, metrics
-from parityboost._choice.candidates import Candidates, candidates
+from parityboost._choice.thresholds import Candidates, candidates
 from parityboost._table.sources import read_sources
 from parityboost.notions import get_notion
 from parityboost.paper.baselines import SMOTEBoostClassifier
@@ -52,15 +52,16 @@ def many_groups(kind, n_groups, n_rows=400, seed=0):
 
 def explicit(model, X, groups):
     """Decisions from the margin and the threshold of each row's group, row by row."""
-    margin = model._ensemble.margin(X, model.theta_)
+    margin = model._model.margin(X)
     of_group = dict(zip(model.groups_.tolist(), model.threshold_.tolist(), strict=True))
     return np.array([m - of_group[g] for m, g in zip(margin.tolist(), list(groups), strict=True)])
 
 
 def sum_of_tables(model, X):
-    (tables, _), constant = model._score_effects()
+    effects, constant = model.glass_box_.score_effects()
+    tables = effects.tables
     sources = read_sources(X)
-    codes = [column.encode(sources[f], slice(None)) for f, column in enumerate(model._ensemble.binner.columns)]
+    codes = [column.encode(sources[f], slice(None)) for f, column in enumerate(model.glass_box_.binner.columns)]
     return constant + sum(tables[f][code] for f, code in enumerate(codes))
 
 
@@ -81,7 +82,9 @@ def test_theta_and_threshold_can_be_moved_after_fit(people, options):
         if not options:
             np.testing.assert_array_equal(sum_of_tables(model, X), model.decision_function(X))
             used = np.bincount(
-                [s.feature for s in model.estimators_[:theta]], weights=model.estimator_weights_[:theta], minlength=2
+                [s.root.feature for s in model.estimators_[:theta]],
+                weights=model.estimator_weights_[:theta],
+                minlength=2,
             )
             np.testing.assert_allclose(model.feature_importances_, used / used.sum())
 
@@ -121,7 +124,7 @@ def test_thresholds_per_group_that_make_no_sense(people, threshold, message):
 def test_thresholds_per_group_by_mapping_by_position_or_one_for_all(people):
     X, _, group = people
     model = fitted(people, threshold="per_group")
-    margin = model._ensemble.margin(X, model.theta_)
+    margin = model.glass_box_.margin(X)
     for given_as in ({"b": -0.5, "a": 0.25}, [0.25, -0.5], np.array([0.25, -0.5]), pd.Series({"a": 0.25, "b": -0.5})):
         model.set_threshold(0.0).set_threshold(given_as)
         expected = margin - np.where(group == "a", 0.25, -0.5)
@@ -397,7 +400,7 @@ def test_with_the_group_in_x_prediction_needs_x_alone(kind, n_groups, seed, name
         np.testing.assert_array_equal(model.predict_proba(data)[:, 1] > 0.5, expected > 0)
         np.testing.assert_array_equal(list(model.staged_decision_function(data))[model.theta_ - 1], expected)
         np.testing.assert_array_equal(sum_of_tables(model, data), expected)
-    assert model._score_effects()[1] == 0.0
+    assert model.glass_box_.score_effects()[1] == 0.0
     if not named:  # then the groups may be passed again, and are the same
         pd.testing.assert_frame_equal(model.frontier(X, y), model.frontier(X, y, sensitive_features=X["group"]))
     stored = pickle.loads(pickle.dumps(model))
@@ -431,7 +434,7 @@ def test_an_unseen_or_missing_group_in_x_gets_the_mean_threshold(people, columns
     groups = list(group) if columns == "group" else list(zip(group, X["city"], strict=True))
     shares = np.array([groups.count(g) / 300 for g in model.groups_.tolist()])
     mean = shares @ model.threshold_
-    expected = model._ensemble.margin(new, model.theta_) - mean
+    expected = model.glass_box_.margin(new) - mean
     np.testing.assert_allclose(model.decision_function(new), expected, rtol=0, atol=1e-9)
     if columns == "group":
         np.testing.assert_array_equal(sum_of_tables(model, new), model.decision_function(new))
@@ -449,7 +452,7 @@ def test_several_sensitive_columns_are_read_from_x(people):
     for model in (named, passed):
         np.testing.assert_array_equal(model.decision_function(X), expected)
         with pytest.raises(ValueError, match="not a step function of one feature"):
-            model._score_effects()
+            model.glass_box_.score_effects()
         pd.testing.assert_frame_equal(model.frontier(X, y), elsewhere.frontier(X, y, sensitive_features=both))
     np.testing.assert_array_equal(elsewhere.decision_function(X, sensitive_features=both), expected)
 
@@ -474,7 +477,7 @@ def test_groups_outside_x_have_to_be_passed(people):
     with pytest.raises(ValueError, match="X has 300 rows, sensitive_features 10"):
         model.predict(X, sensitive_features=group[:10])
     with pytest.raises(ValueError, match="not a step function of one feature"):
-        model._score_effects()
+        model.glass_box_.score_effects()
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": "auto"}])
@@ -514,7 +517,7 @@ def test_more_groups_than_bins_are_still_told_apart():
     new = X.drop(columns=["job"])
     np.testing.assert_array_equal(model.decision_function(new), explicit(model, new, X["group"]))
     with pytest.raises(ValueError, match="a bin for each"):
-        model._score_effects()
+        model.glass_box_.score_effects()
 
 
 def test_arrays_and_any_classifier_have_thresholds_per_group(people):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parityboost._model.pairs import cells_of
+from parityboost._model.trees import cells_of
 
 
 def naive_cells(lefts):

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from conftest import make_people
 from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, explain, metrics, plot
-from parityboost.plot import _style
+from parityboost.plot import _chart
 
 plt.switch_backend("agg")
 
@@ -189,7 +189,7 @@ def test_a_waterfall_leads_from_the_start_to_the_score(people, background, top):
     assert rows(ax)[-1] == "score"
     assert len(ax.patches) == min(top + 1, 5)
     assert (f"{5 - top} other features" in rows(ax)) == (top < 4)
-    assert texts(ax)[-1] == _style.signed(score)
+    assert texts(ax)[-1] == _chart.signed(score)
     assert_nothing_is_cut_off(ax)
 
 
@@ -355,6 +355,7 @@ def test_the_frontier_shows_its_table_and_the_lowest_objective(model, people):
         assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (best["violation"], best["ber"])
         numbered = [text for text in texts(ax) if text.endswith(f"θ = {table['theta'].iloc[0]:.0f}")]
         assert any(text.startswith(f"{table.index[0]}:") for text in numbered)
+        assert_nothing_is_cut_off(ax)
 
 
 def test_no_point_is_below_the_line_of_equal_objective(people):
@@ -448,13 +449,42 @@ def test_x_of_another_kind_is_refused(model, people):
     ],
 )
 def test_labels_are_moved_apart_no_further_than_need_be(wanted, expected):
-    np.testing.assert_allclose(_style.apart(wanted, 10), expected)
+    np.testing.assert_allclose(_chart.apart(wanted, 10), expected)
+
+
+def test_numbers_of_categories_meet_neither_names_nor_shares(average, people):
+    X = people[0]
+    for feature in ("job", "city"):
+        ax = plot.shape_function(average, feature, X)
+        assert any("±" in text for text in texts(ax)) and texts(ax)[-1].endswith("%")
+        assert_nothing_is_cut_off(ax)
+
+
+def test_what_is_too_long_loses_its_middle_and_only_then():
+    assert _chart.cut("hours per week", 14) == "hours per week"
+    assert _chart.cut("hours per week and month", 14) == "hours p… month"
+    name = "the number of hours that a person works in a usual week"
+    assert _chart.plain(name, 40).replace("\n", " ") == name  # two lines are enough
+    assert "…" in _chart.plain(name, 20) and _chart.plain(name, 20).endswith("usual week")
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"), [("a b", "features"), ("a×b b×c", "pairs"), ("a a×b", "features and pairs")]
+)
+def test_what_is_left_over_is_counted_as_what_it_is(names, kinds):
+    rows = [("most", [9.0]), *((name.replace("×", " × "), [1.0]) for name in names.split())]
+    assert _chart.top_and_rest(rows, 1) == [("most", [9.0]), (f"2 other {kinds}", [2.0])]
+
+
+def test_lines_of_the_training_data_are_dashed(model):
+    drawn = {shown.get_label(): shown.get_linestyle() for shown in plot.history(model).get_lines()}
+    assert (drawn["train objective"], drawn["validation objective"]) == ("--", "-")
 
 
 def test_text_is_taken_literally():
-    assert _style.plain("$5 to $9") == r"\$5 to \$9"
-    assert _style.signed(-0.25) == "−0.25"
-    assert _style.signed(-0.001) == "0.00"
+    assert _chart.plain("$5 to $9") == r"\$5 to \$9"
+    assert _chart.signed(-0.25) == "−0.25"
+    assert _chart.signed(-0.001) == "0.00"
 
 
 def test_reliability_shows_shares_that_came_true():
@@ -471,7 +501,7 @@ def test_reliability_shows_shares_that_came_true():
     ax = plot.reliability(np.where(y, "yes", "no"), probability, group, pos_label="yes")
     assert [container.get_label() for container in ax.containers] == ["a", "b"]
     colours = {container.lines[0].get_color() for container in ax.containers}
-    assert len(colours) == 2 and _style.OURS not in colours
+    assert len(colours) == 2 and _chart.OURS not in colours
     plt.close("all")
 
 

@@ -75,6 +75,14 @@ def test_cells_of_few_rows_are_faded_and_cells_of_none_hatched(mixed):
     assert "grey" not in plot.pair(model, "place", "job", few=0).texts[-1].get_text()
 
 
+def test_numbers_are_left_out_where_cells_have_no_room_for_them(mixed):
+    model, _ = mixed
+    _, ax = plt.subplots(figsize=(1.6, 1.2))
+    plot.pair(model, "number", "place", ax=ax)
+    assert cells(ax)
+    assert [text.get_text().split(";")[0] for text in ax.texts] == ["Blue raises the score, orange lowers it"]
+
+
 def test_rows_of_new_data_are_counted(mixed):
     model, X = mixed
     ax = plot.pair(model, "place", "job", pd.concat([X.iloc[:30]] * 2))

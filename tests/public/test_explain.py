@@ -1,6 +1,8 @@
 """Explanations add up: to the score, to the gap between groups, to the choice of θ."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -287,14 +289,14 @@ def test_choices_over_c_are_those_of_models_trained_with_that_c():
     assert len(set(again)) > 1
 
 
-def test_the_first_of_equal_rounds_is_chosen(model):
-    model._history = {
+def test_the_first_of_equal_rounds_is_chosen(model, monkeypatch):
+    history = {
         "validation_er": [0.4, 0.2, 0.2, 0.3],
         "validation_ber": [0.4, 0.3, 0.3, 0.2],
         "validation_violation": [0.0, 0.1, 0.1 - 1e-15, 0.1],
         "validation_objective": [np.nan] * 4,
     }
-    model.n_estimators_ = 4
+    monkeypatch.setattr(type(model), "history_", pd.DataFrame(history))
     assert explain.choices_over_c(model, [0, 1])["theta"].tolist() == [2, 4]
 
 
@@ -412,10 +414,11 @@ def test_pairs_named_like_columns_or_like_each_other_are_explained(people):
     np.testing.assert_allclose(parts.sum(axis=1), model.decision_function(X), atol=1e-12)
 
 
-def test_columns_of_the_same_name_are_refused(model, people):
+def test_columns_of_the_same_name_are_refused(model, people, monkeypatch):
     """Recent versions of scikit-learn refuse them in fit."""
-    first, second, *others = model._ensemble.binner.columns
-    model._ensemble.binner = Binner((first, replace(second, name=first.name), *others))
+    first, second, *others = model.glass_box_.binner.columns
+    renamed = Binner((first, replace(second, name=first.name), *others))
+    monkeypatch.setattr(model, "_rounds", replace(model._rounds, binner=renamed))
     with pytest.raises(ValueError, match="column 'skill' has the same name as another column"):
         explain.contributions(model, people[0])
 
@@ -434,3 +437,16 @@ def test_thresholds_per_group_outside_x_leave_shapes_and_importances(people):
     for refused in (lambda: explain.contributions(model, X), lambda: explain.gap_decomposition(model, X, group)):
         with pytest.raises(ValueError, match="not a step function of one feature"):
             refused()
+
+
+def test_one_module_knows_models_from_the_inside():
+    """What looks at models reads them through it, and otherwise by their public names."""
+    source = Path(explain.__file__).parent.parent
+    private = re.compile(r"\b(model|models|baseline|estimator|m|moved)\._[a-z]|getattr\((model|baseline), \"_")
+    readers = {
+        path.relative_to(source).as_posix()
+        for room in ("audit", "explain", "metrics", "plot", "report")
+        for path in (source / room).glob("*.py")
+        if private.search(re.sub(r"\._asdict", "", path.read_text(encoding="utf8")))
+    }
+    assert readers == {"explain/_reading.py"}

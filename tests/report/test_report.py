@@ -17,8 +17,8 @@ from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassi
 from parityboost._stats.intervals import Interval
 from parityboost.audit import audit
 from parityboost.datasets import load_adult
-from parityboost.plot import _style
-from parityboost.report import _measures, _plots, _tables
+from parityboost.plot import _chart
+from parityboost.report import _compare, _figures, _model, _tables
 
 NASTY = ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "<!--\u2028&amp;", "{{ 7 * 7 }} %{x}"]
 MEASURES = {
@@ -73,7 +73,7 @@ def measures_at(rounds, i):
     counts[:, 0, 1], counts[:, 1, 1] = rounds["false_positives"][i], rounds["true_positives"][i]
     counts[:, 0, 0] = np.array(rounds["negatives"]) - counts[:, 0, 1]
     counts[:, 1, 0] = np.array(rounds["positives"]) - counts[:, 1, 1]
-    return {name: float(measure(counts)) for name, measure in (_measures.PERFORMANCE | _measures.FAIRNESS).items()}
+    return {name: float(measure(counts)) for name, measure in (_compare.PERFORMANCE | _compare.FAIRNESS).items()}
 
 
 def test_the_counts_of_every_round_give_the_measures_of_its_predictions(adult, page):
@@ -126,11 +126,11 @@ def test_the_comparison_has_both_models_measures_and_their_difference(adult, pag
 def test_intervals_of_changes_cover_the_true_change():
     """A baseline that is right in 80 % of the rows, a model in 85 %: the change is 5 points in nearly all samples."""
     rng = np.random.default_rng(0)
-    covered = dict.fromkeys(_measures.PERFORMANCE, 0)
+    covered = dict.fromkeys(_compare.PERFORMANCE, 0)
     for _ in range(500):
         y, luck, other_luck = rng.random(800) < 0.3, rng.random(800), rng.random(800)
         baseline, model = y ^ (luck < 0.2), y ^ (np.where(other_luck < 0.5, luck, other_luck * 2 - 1) < 0.15)
-        for name, found in _measures.performance_changes(y, model, baseline, None, 0.95).items():
+        for name, found in _compare.performance_changes(y, model, baseline, None, 0.95).items():
             covered[name] += found["lower"] <= 0.05 <= found["upper"]
     assert all(0.93 <= n / 500 <= 0.97 for n in covered.values()), covered
 
@@ -143,7 +143,7 @@ def test_a_change_of_a_gap_is_established_only_where_the_gaps_intervals_are_apar
             row["model"]["lower"] <= row["baseline"]["upper"] and row["baseline"]["lower"] <= row["model"]["upper"]
         )
         assert overlap == (row["lower"] <= 0 <= row["upper"])
-    assert _measures.gap_change(Interval(0.2, 0.1, 0.3), Interval(0.05, 0.0, 0.08)) == pytest.approx(
+    assert _compare.gap_change(Interval(0.2, 0.1, 0.3), Interval(0.05, 0.0, 0.08)) == pytest.approx(
         {"difference": -0.15, "lower": -0.3, "upper": -0.02}
     )
 
@@ -200,7 +200,7 @@ def test_wide_data_are_cut_short_and_nothing_is_left_out_of_sums():
     model = AdaFairClassifier(n_estimators=400, random_state=0).fit(X, y, sensitive_features=group)
     built = report.build(model, X, y, sensitive_features=group)
     assert len(built["model"]["shapes"]) == 24 < built["model"]["n_used"]
-    figures = _plots.figures(built)
+    figures = _figures.figures(built)
     bars = figures["gaps"][0].spec["data"][0]
     total, *others = bars["x"]
     assert sum(others) == pytest.approx(total, abs=1e-4)
@@ -431,7 +431,7 @@ def test_a_threshold_per_group_is_shown_per_group(people):
 
 def test_many_rounds_are_thinned_but_the_chosen_one_stays(people, monkeypatch):
     X, y, group = people
-    monkeypatch.setattr(_measures, "MAX_CELLS", 20)
+    monkeypatch.setattr(_model, "MAX_CELLS", 20)
     model = AdaFairClassifier(n_estimators=33, random_state=0).fit(X, y, sensitive_features=group)
     rounds = report.build(model, X, y, sensitive_features=group)["rounds"]
     assert set(rounds["rounds"]) == {1, model.theta_, 33, *range(4, 34, 4)}
@@ -554,9 +554,9 @@ def test_models_and_groups_have_the_colours_of_the_plots_and_none_in_common():
     light, dark = (
         dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6})", part)) for part in css.split('[data-theme="dark"]')
     )
-    assert [light["baseline"], light["ours"]] == [_style.PLAIN.lower(), _style.OURS.lower()]
-    assert [light[f"group-{i + 1}"] for i in range(6)] == [colour.lower() for colour in _style.GROUPS]
-    assert not {*_style.GROUPS} & {*_style.METHODS.values(), *_style.PALETTE, _style.UP, _style.DOWN}
+    assert [light["baseline"], light["ours"]] == [_chart.PLAIN.lower(), _chart.OURS.lower()]
+    assert [light[f"group-{i + 1}"] for i in range(6)] == [colour.lower() for colour in _chart.GROUPS]
+    assert not {*_chart.GROUPS} & {*_chart.METHODS.values(), *_chart.PALETTE, _chart.UP, _chart.DOWN}
     for theme in (light, dark):
         names = [name for name in theme if name.startswith("group-") or name in ("baseline", "ours", "down")]
         assert len({theme[name] for name in names}) == len(names) == 9

@@ -136,6 +136,40 @@ def test_a_phone_scrolls_down_only_and_the_keyboard_gets_everywhere(example):
         assert page.evaluate(narrow) == 0
 
 
+def test_the_model_is_a_dashed_line_until_the_slider_leaves_it(example):
+    shapes = "document.querySelector('[data-chart=history]').layout.shapes.map(e => [e.line.dash, e.visible])"
+    with opened(example[0]) as page:
+        assert page.evaluate(shapes) == [["dash", None], ["solid", False]]
+        page.get_by_label("Number of rules").focus()
+        page.keyboard.press("Home")
+        assert page.evaluate(shapes)[1] == ["solid", True]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_and_cells_of_a_chart_do_not_overprint_each_other(tmp_path, width):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"a": rng.normal(size=3000), "a name that is too long for any screen " * 3: rng.integers(0, 9, 3000)}
+    )
+    y = ((X.iloc[:, 0] > 0) ^ (X.iloc[:, 1] % 2 == 0)).astype(int)
+    group = rng.choice(["x", "y"], 3000)
+    model = AdaFairClassifier("none", max_depth=2, n_estimators=60, random_state=0).fit(X, y, sensitive_features=group)
+    report.write_report(tmp_path / "pairs.html", model, X, y, sensitive_features=group)
+    overprinted = """(chart) => {
+      const texts = [...document.querySelectorAll(`[data-chart=${chart}] :is(.heatmap-label, .ytick text, .ytitle)`)];
+      const boxes = texts.map((text) => text.getBoundingClientRect()).filter((box) => box.width);
+      const apart = (a, b) => a.right < b.left + 1 || a.bottom < b.top + 1;
+      return boxes.filter((a, i) => boxes.some((b, j) => i < j && !apart(a, b) && !apart(b, a))).length;
+    }"""
+    title = "document.querySelector('[data-chart=pair-0] .xtitle').getBoundingClientRect()"
+    with opened(tmp_path / "pairs.html", viewport={"width": width, "height": 800}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("[data-chart=pair-0] .heatmap-label").count() > 0 or width == 390
+        for chart in ("pair-0", "importances"):
+            assert page.evaluate(overprinted, chart) == 0
+        assert page.evaluate(f"{title}.left") >= 0 and page.evaluate(f"{title}.right") <= width
+
+
 def test_paper_is_white_and_shows_what_is_folded(example):
     path, *_ = example
     with opened(path, color_scheme="dark") as page:

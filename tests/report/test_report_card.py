@@ -10,7 +10,7 @@ import pytest
 
 from parityboost import AdaFairClassifier, ParityBoostClassifier, explain, report
 from parityboost.audit import audit
-from parityboost.report import _plots
+from parityboost.report import _figures
 
 ABOUT = {
     "purpose": "To decide <who> is invited.",
@@ -150,7 +150,7 @@ def test_the_bars_of_a_person_add_up_to_the_score(people, depth):
     parts = explain.contributions(model, X)
     name = person["parts"][0]["feature"]
     assert person["parts"][0]["part"] == pytest.approx(parts[name].iloc[5] - parts[name].mean())
-    [figure] = _plots.figures(page)["person"]
+    [figure] = _figures.figures(page)["person"]
     bars, ends = figure.spec["data"]
     np.testing.assert_allclose(np.array(bars["base"][1:]), np.add(bars["base"], bars["x"])[:-1], atol=1e-4)
     assert ends["x"] == pytest.approx([person["mean"], person["score"]], abs=1e-5)

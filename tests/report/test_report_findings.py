@@ -9,7 +9,7 @@ import pytest
 from conftest import make_people
 from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, report
 from parityboost.audit import audit
-from parityboost.report import _people, _render, _warnings
+from parityboost.report import _render, _warnings, _words
 
 ORDER = ["groups", "differences", "comparison", "gaps", "scores", "data", "model", "person", "history", "card", "notes"]
 
@@ -48,7 +48,7 @@ def test_people_are_counted_in_words(counted):
             "Of every 100, 56 in the group men and 45 in the group women are predicted “yes”.",
         ]
     }
-    assert [_people.hundred(share) for share in (0, 0.004, 0.005001, 0.5, 0.996, 1)] == [
+    assert [_words.hundred(share) for share in (0, 0.004, 0.005001, 0.5, 0.996, 1)] == [
         "0", "fewer than 1", "1", "50", "more than 99", "100",
     ]  # fmt: skip
 

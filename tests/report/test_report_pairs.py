@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from parityboost import AdaFairClassifier, explain, report
-from parityboost.report import _pairs
+from parityboost.report import _figures
 
 pytest.importorskip("jinja2"), pytest.importorskip("plotly")
 
@@ -60,7 +60,7 @@ def test_cells_of_few_rows_are_grey_and_cells_of_none_empty():
         "weight": [[100.0, 19.0, 0.0], [50.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
         "mean_abs": 0.1,
     }
-    figure = _pairs.figure(found, 0)
+    figure = _figures.pair(found, 0)
     enough, few = (trace["z"] for trace in figure.spec["data"])
     assert enough == [[0.5, None], [-0.25, None]]
     assert few == [[None, -0.5], [None, None]]

@@ -8,7 +8,7 @@ import parityboost._table.sources as sources
 from parityboost import AdaFairClassifier
 from parityboost._engine.codes import MISSING
 from parityboost._engine.threads import Team
-from parityboost._table import cuts
+from parityboost._table import binning
 from parityboost._table.binning import Binner, CategoricalColumn, NumericColumn
 
 EVERY = slice(None)
@@ -362,9 +362,9 @@ def test_bins_of_many_rows_weigh_about_as_much_as_those_of_sorted_rows(monkeypat
     rng = np.random.default_rng(0)
     values = COLUMNS[name](rng, 60_000)
     weights = rng.integers(1, 5, len(values)) if weighted else None
-    exact = cuts.find_stretches(values, weights).edges(64)
-    monkeypatch.setattr(cuts, "EXACT_ROWS", 1000)
-    edges = cuts.find_stretches(values, weights).edges(64)
+    exact = binning.find_stretches(values, weights).edges(64)
+    monkeypatch.setattr(binning, "EXACT_ROWS", 1000)
+    edges = binning.find_stretches(values, weights).edges(64)
     known = ~np.isnan(values)
     masses = [
         np.bincount(np.searchsorted(e, values[known]), None if weights is None else weights[known], len(e) + 1)
@@ -383,22 +383,22 @@ def test_bins_of_many_rows_weigh_about_as_much_as_those_of_sorted_rows(monkeypat
 @pytest.mark.parametrize("limit", [1000, 10**6])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_bins_do_not_depend_on_the_order_of_the_rows_nor_on_repeating_them(monkeypatch, name, limit):
-    monkeypatch.setattr(cuts, "EXACT_ROWS", limit)
+    monkeypatch.setattr(binning, "EXACT_ROWS", limit)
     rng = np.random.default_rng(1)
     values, repeats = COLUMNS[name](rng, 20_000), rng.integers(1, 4, 20_000)
-    weighted = cuts.find_stretches(values, repeats).edges(100)
+    weighted = binning.find_stretches(values, repeats).edges(100)
     order = rng.permutation(len(values))
-    np.testing.assert_array_equal(cuts.find_stretches(values[order], repeats[order]).edges(100), weighted)
+    np.testing.assert_array_equal(binning.find_stretches(values[order], repeats[order]).edges(100), weighted)
     rows = rng.permutation(np.repeat(values, repeats))
-    np.testing.assert_array_equal(cuts.find_stretches(rows, None).edges(100), weighted)
+    np.testing.assert_array_equal(binning.find_stretches(rows, None).edges(100), weighted)
 
 
 def test_keys_are_in_the_order_of_the_numbers():
     values = np.array([-np.inf, -1e308, -2.0, -1.0, -5e-324, 0.0, 5e-324, 0.1, 1.0, 1e308, np.inf])
-    keys = cuts.to_keys(values)
+    keys = binning.to_keys(values)
     assert (np.diff(keys.astype(object)) > 0).all()
-    np.testing.assert_array_equal(cuts.to_floats(keys), values)
-    assert cuts.to_keys(np.array([-0.0])) == cuts.to_keys(np.array([0.0]))
+    np.testing.assert_array_equal(binning.to_floats(keys), values)
+    assert binning.to_keys(np.array([-0.0])) == binning.to_keys(np.array([0.0]))
 
 
 def test_what_the_held_out_rows_hold_is_no_surprise():

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 import parityboost
 from conftest import make_people
 from parityboost import AdaFairClassifier, explain, metrics, onnx_inputs, report
-from parityboost._table.frames import to_pandas
+from parityboost._table.values import to_pandas
 from parityboost.audit import audit
 from parityboost.paper.baselines import AdaBoostSDBClassifier, SMOTEBoostClassifier
 

@@ -6,8 +6,7 @@ import pytest
 
 from conftest import make_people
 from parityboost import AdaFairClassifier, audit, metrics
-from parityboost._table.binning import NumericColumn
-from parityboost._table.cuts import find_stretches
+from parityboost._table.binning import NumericColumn, find_stretches
 from parityboost._table.sources import NumberSource
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,53 +11,9 @@ from numpy.typing import NDArray
 from .._arrays import Floats
 from .._stats.rates import balanced_error_rate, error_rate
 from ..notions import FairnessNotion
-from .candidates import candidates
-from .rule import measures_of
-from .settings import Settings
-from .thresholds import SAME_OBJECTIVE, undominated
-
-
-@dataclass(frozen=True)
-class SelectionData:
-    """Rows of a known class and group, and their margin after each round.
-
-    Nothing changes them, so a copy of a model shares them. A stored model shall hold no one's data: they are pickled as
-    None, and to whatever else asks for their state (skops does) they are no rows.
-    """
-
-    cell: NDArray[Any]  # class * n_groups + group
-    weight: Floats  # empty for equal weights
-    n_groups: int
-    margins: Callable[[], Iterator[Floats]]
-
-    def __copy__(self) -> SelectionData:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SelectionData:
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(None), ()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"cell": np.empty(0, dtype=np.intp), "weight": np.empty(0), "n_groups": 0, "margins": None}
-
-    def __len__(self) -> int:
-        return len(self.cell)
-
-    @property
-    def totals(self) -> Floats:
-        """Weight per ``[group, class]``."""
-        weight = self.weight if len(self.weight) else None
-        sums = np.bincount(self.cell, weights=weight, minlength=2 * self.n_groups)
-        return sums.astype(np.float64).reshape(2, self.n_groups).T
-
-    def counts(self, positive: NDArray[np.bool_]) -> Floats:
-        """``counts[group, y_true, y_pred]`` of predictions."""
-        weight = self.weight if len(self.weight) else None
-        sums = np.bincount(2 * self.cell.astype(np.intp) + positive, weights=weight, minlength=4 * self.n_groups)
-        return sums.astype(np.float64).reshape(2, self.n_groups, 2).transpose(1, 0, 2)
-
+from .settings import SAME_OBJECTIVE, Settings
+from .thresholds import SelectionData as SelectionData
+from .thresholds import candidates, undominated
 
 Points = dict[str, NDArray[Any]]  # columns of a table; plain arrays, which any format can store
 
@@ -89,7 +43,7 @@ def frontier(
         for base in [common] if group_thresholds is None else [common, group_thresholds[j]]:
             shifted = margin if base is common else margin - base[group]
             found = candidates(shifted, selection.cell, selection.weight, totals, ends=True)
-            measures = measures_of(found, wanted, 1.0)
+            measures = found.measures(wanted, 1.0)
             error = measures.objective - measures.violation
             best = undominated(error, measures.violation, np.abs(found.thresholds))
             thresholds = found.thresholds[best]

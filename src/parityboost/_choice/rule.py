@@ -3,69 +3,34 @@
 Every round offers *options*: thresholds with their ``counts[group, y_true, y_pred]`` on the rows that are chosen on. At
 the end one option of each round is taken, and one round. What is best depends on all rounds together, because ``keep``
 refers to the lowest balanced error of the whole run, so a round keeps all options that may still win.
+
+The best round so far, which `verbose` shows and early stopping waits for, is not chosen anew each time. A round's
+options are measured once, and its best one is looked for again only if it may no longer be allowed: with ``keep``, a
+lower balanced error may forbid options of rounds before. An option that is forbidden stays so and costs more, so what
+was found earlier is a lower bound, and only bounds that would win have to be looked into.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
 from .._arrays import Floats, Positions
-from .._stats.rates import (
-    balanced_error_rate,
-    error_rate,
-    false_negative_rate,
-    false_positive_rate,
-    selection_rate,
-    spread,
-)
-from ..notions import FairnessNotion
-from .candidates import MAX_COUNTS, Candidates
-from .settings import Settings
-from .thresholds import SAME_OBJECTIVE, best_group_thresholds, best_of, first_minimum, undominated
+from .settings import SAME_OBJECTIVE, Settings
+from .thresholds import MAX_COUNTS, Candidates, Measured, Measures, first_minimum, joined, measure, to_counts
 
-# A rate of so many instances counts half, the rate of everyone the other half, when `keep` is used: benchmarks/keep.py.
-HALF_BELIEVED = 5.0
-# The rates that a kernel counts for all thresholds at once, in its order.
-COUNTED_RATES = (selection_rate, false_negative_rate, false_positive_rate)
-# What is not allowed is worse than anything allowed, and a violation above the limit worse than any objective.
-NOT_ALLOWED, ABOVE_LIMIT = 1e6, 1e3
+Cost = Callable[[Floats], Floats]  # counts[…, group, y_true, y_pred] to what is to be low
 
-
-class Measures(NamedTuple):
-    """What options are compared by."""
-
-    ber: Floats
-    violation: Floats  # as it is
-    judged: Floats  # the violation of shrunk rates if `keep` is used
-    objective: Floats  # Eq. (16) with the violation so judged
-
-    def at(self, places: Any) -> Measures:
-        """Of some options."""
-        return Measures(*(part[places] for part in self))
-
-    def cost(self, settings: Settings, allowed: float | Floats = np.inf) -> Floats:
-        """What the choice minimises among options with a balanced error up to ``allowed``.
-
-        A limit leaves out options and changes nothing else: where the best of all is within it, that one is taken.
-        """
-        reached = self.violation <= settings.highest_violation
-        cost = np.where(reached, self.objective, ABOVE_LIMIT + self.violation)
-        return np.where(self.ber <= allowed + SAME_OBJECTIVE, cost, NOT_ALLOWED + self.ber)
-
+# Thresholds per group are looked for among so many candidates of all groups together, evenly spaced by their rates.
+# The cost of a round then does not grow with the number of rows, and closer steps would only fit noise.
+MAX_CANDIDATES = 1024
+# The search starts where every group has the same rate, at so many levels of it.
+N_LEVELS = 101
 
 UNKNOWN = Measures(*np.full(4, np.inf))
-
-
-class Measured(NamedTuple):
-    """Candidates, and what each of them would give."""
-
-    candidates: Candidates
-    measures: Measures
-    lowest: int  # the one with the lowest balanced error
-    front: Positions  # those that no other beats in balanced error and in what the choice minimises
-    counts: Floats  # of these, [option, group, y_true, y_pred]
 
 
 class Options(NamedTuple):
@@ -95,74 +60,6 @@ class Choice(NamedTuple):
     def own(self) -> Measures:
         """The measures of what was chosen."""
         return self.measures.at(self.theta - 1)
-
-
-def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
-    """The measures of ``counts[option, …]``, in which one row counts ``1 / unit``."""
-    ber, violation = balanced_error_rate(counts), settings.notion.violation(counts)
-    judged = violation if settings.keep == 0 else shrunk_violation(settings.notion, counts * unit)
-    return Measures(ber, violation, judged, settings.c * ber + (1.0 - settings.c) * error_rate(counts) + judged)
-
-
-def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
-    """The violation if a rate of few instances is believed only in part.
-
-    The largest of many noisy differences is mostly noise. So each group's rate is drawn towards the rate of everyone,
-    the more so the fewer instances it is a share of: by one half if there are ``HALF_BELIEVED`` of them.
-    """
-    if type(notion).violation is not FairnessNotion.violation:  # a notion with a violation of its own
-        return notion.violation(counts)
-    total = np.zeros(counts.shape[:-3])
-    for gap in notion.gaps:
-        size = counts[..., list(gap.of), :].sum(axis=(-2, -1))
-        common = gap.rate(counts.sum(axis=-3))[..., None]
-        total = total + spread(common + size / (size + HALF_BELIEVED) * (gap.rate(counts) - common))
-    return total
-
-
-def yardstick_of(totals: Floats, mass_unit: float, settings: Settings, unit: float) -> Any:
-    """What a kernel measures thresholds by, for groups with these ``totals[group, class]``.
-
-    None if the notion has a violation or rates of its own.
-    """
-    from .._engine.kernels.thresholds import Yardstick  # numba is needed only now
-
-    notion = settings.notion
-    rates = [gap.rate for gap in notion.gaps]
-    if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
-        return None
-    belief = np.ones((len(rates), len(totals)))
-    if settings.keep > 0:
-        for k, gap in enumerate(notion.gaps):
-            size = totals[:, list(gap.of)].sum(axis=1) * unit
-            belief[k] = size / (size + HALF_BELIEVED)
-    beliefs = np.ones((len(rates), max((len(np.unique(each)) for each in belief), default=1)))
-    belief_of = np.zeros(belief.shape, dtype=np.int64)
-    for k, each in enumerate(belief):
-        found, belief_of[k] = np.unique(each, return_inverse=True)
-        beliefs[k, : len(found)] = found
-    kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
-    return Yardstick(totals.T.ravel() / mass_unit, kinds, beliefs, belief_of, float(settings.c))
-
-
-def measures_of(found: Candidates, settings: Settings, unit: float) -> Measures:
-    """The measures at each threshold: in one pass over the rows for the rates of our own notions."""
-    yardstick = yardstick_of(found.totals, found.unit, settings, unit)
-    if yardstick is None:
-        parts = [measure(found.counts(part), settings, unit) for part in found.parts()]
-        return Measures(*map(np.concatenate, zip(*parts, strict=True)))
-    from .._engine.kernels.thresholds import measure_thresholds  # numba is needed only now
-
-    numbers = np.empty((4, len(found.thresholds)))
-    measure_thresholds(found.cells, found.mass, found.n_below, yardstick, numbers)
-    return Measures(*numbers)
-
-
-def measure_candidates(found: Candidates, settings: Settings, unit: float) -> Measured:
-    """All candidates measured, and which of them may be chosen."""
-    measures = measures_of(found, settings, unit)
-    front = undominated(measures.ber, measures.cost(settings), np.abs(found.thresholds))
-    return Measured(found, measures, first_minimum(measures.ber), front, found.counts(front))
 
 
 def options_among(measured: Measured, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
@@ -205,8 +102,135 @@ def allowed_ber(settings: Settings, lowest: float) -> float:
     return max(0.5 - settings.keep * (0.5 - lowest), lowest)
 
 
+def best_of(found: Candidates, cost: Floats) -> int:
+    """Position of the candidate with the lowest cost; among equals the nearest to 0, then the lower."""
+    cost = np.where(np.isnan(cost), np.inf, cost)
+    best = np.flatnonzero(cost <= cost.min() + SAME_OBJECTIVE)
+    return int(best[np.argmin(np.abs(found.thresholds[best]))])  # thresholds ascend: the first of two is the lower
+
+
+def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[Floats, Floats]:
+    """The counts at thresholds per group of a low cost, and the thresholds; as good as ``common`` for all.
+
+    All combinations are too many. And to change one threshold at a time gets stuck: where a rate is the same in every
+    group, a change in any one of them alone is a step back. So the search starts at the common threshold and, for each
+    of three rates (FPR, FNR, selection rate), at the best of the points where every group has that rate; from there
+    each group's threshold in turn moves to its best place, until none gets better.
+    """
+    curves = [_curve(found, k) for k in range(len(found.totals))]
+    reached = [
+        _descend(start, curves, found, cost)
+        for start in (np.full(len(curves), common), *_level_starts(curves, found, cost))
+    ]
+    at = reached[first_minimum(np.array([lowest for lowest, _ in reached]))][1]
+    groups = np.arange(len(curves))
+    return to_counts(found.negatives[at, groups], found.totals), found.thresholds[at]
+
+
+def _curve(found: Candidates, group: int) -> Positions:
+    """The candidates that matter for a group: of those with the same counts the preferred one, not too many of them."""
+    negatives = found.negatives[:, group]
+    is_new = np.append(True, (negatives[1:] > negatives[:-1]).any(axis=1))
+    run = np.cumsum(is_new) - 1
+    preferred = np.argsort(np.abs(found.thresholds), kind="stable")  # of equals the nearest to 0, then the lower
+    _, first = np.unique(run[preferred], return_index=True)
+    curve = preferred[first]
+    most = max(MAX_CANDIDATES // len(found.totals), 16)
+    if len(curve) > most:
+        rate = (negatives[curve] / np.maximum(found.totals[group], np.finfo(float).tiny)).sum(axis=1)
+        levels = np.linspace(rate[0], rate[-1], most)
+        curve = curve[np.unique(np.searchsorted(rate, levels).clip(max=len(curve) - 1))]
+    return curve
+
+
+def _level_starts(curves: list[Positions], found: Candidates, cost: Cost) -> Iterator[Positions]:
+    """For each kind of rate, the candidates per group at the best of the levels that all groups can share."""
+    groups = np.arange(len(curves))
+    levels = np.linspace(0.0, 1.0, N_LEVELS)
+    for classes in ([0], [1], [0, 1]):
+        places = []
+        for group, curve in enumerate(curves):
+            total = found.totals[group, classes].sum()
+            rate = found.negatives[curve, group][:, classes].sum(axis=1) / (total if total > 0 else 1.0)
+            above = np.searchsorted(rate, levels).clip(max=len(rate) - 1)
+            below = np.maximum(above - 1, 0)
+            places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
+        at = np.column_stack(places)
+        yield at[first_minimum(cost(to_counts(found.negatives[at, groups], found.totals)))]
+
+
+def _descend(start: Positions, curves: list[Positions], found: Candidates, cost: Cost) -> tuple[float, Positions]:
+    """Move one group's threshold at a time to its best place; the cost and the place of every threshold."""
+    groups = np.arange(len(curves))
+    at = start.copy()
+    here = found.negatives[at, groups]
+    best = float(cost(to_counts(here, found.totals)[None])[0])
+    best = np.inf if np.isnan(best) else best
+    moved = True
+    while moved:
+        moved = False
+        for group, curve in enumerate(curves):
+            negatives = np.repeat(here[None], len(curve), axis=0)
+            negatives[:, group] = found.negatives[curve, group]
+            costs = cost(to_counts(negatives, found.totals))
+            place = first_minimum(costs)
+            if costs[place] < best - SAME_OBJECTIVE:
+                best, at[group], here = float(costs[place]), curve[place], negatives[place]
+                moved = True
+    return best, at
+
+
+class Lowest:
+    """The first of the lowest among values that come one by one and may change, without a look at all of them.
+
+    A tree in an array: node i is the lower one of its children, 2i and 2i + 1, and the values are the leaves.
+    """
+
+    def __init__(self) -> None:
+        self._n, self._width = 0, 1  # of values and of leaves
+        self._nodes = [np.inf, np.inf]
+
+    @property
+    def lowest(self) -> float:
+        return self._nodes[1]
+
+    def append(self, value: float) -> None:
+        """Another value; NaN is beaten by all others."""
+        if self._n == self._width:
+            leaves = self._nodes[self._width :]
+            self._width *= 2
+            self._nodes = [np.inf] * self._width + leaves + [np.inf] * len(leaves)
+            for i in range(self._width - 1, 0, -1):
+                self._nodes[i] = min(self._nodes[2 * i], self._nodes[2 * i + 1])
+        self._n += 1
+        self.change(self._n - 1, value)
+
+    def change(self, place: int, value: float) -> None:
+        """Another value in place of one."""
+        nodes, i = self._nodes, self._width + place
+        nodes[i] = value if value == value else np.inf
+        while i > 1:
+            i //= 2
+            lower = min(nodes[2 * i], nodes[2 * i + 1])
+            if nodes[i] == lower:
+                return
+            nodes[i] = lower
+
+    def first(self, tolerance: float = SAME_OBJECTIVE) -> int:
+        """The place of the first value that no other beats by more than the tolerance."""
+        nodes, i = self._nodes, 1
+        limit = nodes[1] + tolerance
+        while i < self._width:
+            i *= 2
+            i += nodes[i] > limit
+        return i - self._width
+
+    def __getitem__(self, place: int) -> float:
+        return self._nodes[self._width + place]
+
+
 class Rounds:
-    """The options of all rounds so far, and the choice among them.
+    """The options of all rounds so far, the choice among them, and the best round while they come.
 
     ``unit`` is the number of rows that a weight of one stands for.
     """
@@ -219,6 +243,18 @@ class Rounds:
         self._measured: list[Measures] = []  # of the options, some rounds at a time
         self._n_measured = 0  # of the rounds
         self._plain = UNKNOWN
+        # What is kept of the rounds that were watched.
+        self.theta = 1  # the best round so far
+        self._bers = Lowest()  # of each round, at a threshold that is given
+        self._plain_ber = np.inf  # the lowest, where thresholds are chosen
+        self._allowed = np.inf  # the highest balanced error
+        self._costs = Lowest()  # of the best option of each round, as it was when it was looked for
+        self._at: list[int] = []  # which option that is
+        # With ``keep``, of each round: what was allowed then, and where the measures of its options are; and as a heap
+        # the balanced errors and rounds of options whose cost is not defined as long as they are allowed.
+        self._looked_at: list[float] = []
+        self._places: list[tuple[Measures, int, int]] = []
+        self._undefined: list[tuple[float, int]] = []
 
     def add_counts(self, counts: Floats) -> None:
         """A round with the counts at the threshold that is given."""
@@ -226,27 +262,28 @@ class Rounds:
 
     def add_candidates(self, found: Candidates) -> None:
         """A round with thresholds to choose from."""
-        self.add_measured(measure_candidates(found, self.settings, self._unit))
+        self.add_measured(found.measured(self.settings, self._unit))
 
     def add_measured(self, measured: Measured) -> None:
         """The same if what they would give is known."""
         options = options_among(measured, self.settings, self._unit, float(self._plain.ber))
         self.options.append(options)
-        self._note_plain(options)
+        self._plain = options.plain if options.plain.ber < self._plain.ber else self._plain
 
     def keep_first(self, n_rounds: int) -> None:
         """Forget all rounds after so many."""
         n_options = sum(len(options.counts) for options in self.options[:n_rounds])
-        self.options, self._plain = self.options[:n_rounds], UNKNOWN
+        del self.options[n_rounds:]
+        self._plain = UNKNOWN
         for options in self.options:
-            self._note_plain(options)
+            self._plain = options.plain if options.plain.ber < self._plain.ber else self._plain
         if self._n_measured > n_rounds:
-            self._measured, self._n_measured = [_joined(self._measured).at(slice(n_options))], n_rounds
+            self._measured, self._n_measured = [joined(self._measured).at(slice(n_options))], n_rounds
 
     def choose(self) -> Choice:
         """One option per round, and the round: the first of the best."""
         self.measure_new()
-        settings, measures = self.settings, _joined(self._measured)
+        settings, measures = self.settings, joined(self._measured)
         if self.is_given:  # what is given is the only threshold, and the plain one too
             self._plain = measures.at(first_minimum(measures.ber))
         cost = measures.cost(settings, allowed_ber(settings, float(self._plain.ber)))
@@ -265,16 +302,78 @@ class Rounds:
             measure(counts[first : first + step], self.settings, self._unit) for first in range(0, len(counts), step)
         ]
         self._n_measured = len(self.options)
-        self._measured.append(_joined(parts))
+        self._measured.append(joined(parts))
         return self._measured[-1]
 
-    def _note_plain(self, options: Options) -> None:
-        if options.plain.ber < self._plain.ber:
-            self._plain = options.plain
+    @property
+    def chosen(self) -> Floats:
+        """``counts[group, y_true, y_pred]`` of the best round so far, of those that were watched."""
+        counts: Floats = self.options[self.theta - 1].counts[self._at[self.theta - 1]]
+        return counts
 
+    def watch(self) -> Iterator[tuple[int, int, float]]:
+        """Go through the rounds that were added since the last time: the round, the best so far, its objective."""
+        settings, measures = self.settings, self.measure_new()
+        if measures is None:
+            return
+        first = len(self._at)
+        options = self.options[first:]
+        sizes = [len(of.counts) for of in options]
+        allowed = [np.inf] * len(sizes)
+        if settings.keep > 0:
+            plain = measures.ber.tolist() if self.is_given else [float(of.plain.ber) for of in options]
+            allowed = [allowed_ber(settings, self._lowest_ber(ber)) for ber in plain]
+        cost = measures.cost(settings, np.repeat(allowed, sizes))
+        best, ends = best_of_each(cost, sizes), np.cumsum(sizes)
+        self._at += (best - ends + sizes).tolist()
+        if settings.keep > 0:
+            self._looked_at += allowed
+            self._places += [(measures, end - n, end) for end, n in zip(ends.tolist(), sizes, strict=True)]
+            for option in np.flatnonzero(np.isnan(cost) & (measures.ber < np.inf)):
+                place = first + int(np.searchsorted(ends, option, "right"))
+                heappush(self._undefined, (-float(measures.ber[option]), place))
+        values, objectives = cost[best].tolist(), measures.objective[best].tolist()
+        for j, (value, objective, ber) in enumerate(zip(values, objectives, allowed, strict=True), first + 1):
+            may_differ = ber < self._allowed or not value >= self._costs.lowest
+            self._costs.append(value)
+            if ber < self._allowed:
+                self._allow(ber)
+            if not settings.choose_theta:
+                self.theta = j
+            elif may_differ:
+                self.theta = self._first() + 1
+            yield j, self.theta, objective
 
-def _joined(parts: list[Measures]) -> Measures:
-    return Measures(*map(np.concatenate, zip(*parts, strict=True)))
+    def _lowest_ber(self, ber: float) -> float:
+        """The lowest balanced error so far, with that of another round."""
+        if not self.is_given:
+            self._plain_ber = min(self._plain_ber, ber)
+            return self._plain_ber
+        self._bers.append(ber)
+        return self._bers[self._bers.first()]
+
+    def _allow(self, ber: float) -> None:
+        """Let balanced errors be at most so high, which is lower than before."""
+        self._allowed = ber
+        while self._undefined and -self._undefined[0][0] > ber + SAME_OBJECTIVE:
+            self._look_again(heappop(self._undefined)[1])
+
+    def _first(self) -> int:
+        """The place of the best round. Both it and the one that costs least must have been looked at as things are."""
+        while True:
+            places = self._costs.first(0.0), self._costs.first()
+            old = [place for place in places if self._looked_at and self._looked_at[place] > self._allowed]
+            if not old:
+                return places[1]
+            self._look_again(old[0])
+
+    def _look_again(self, place: int) -> None:
+        """Find the best option of a round among those that are still allowed."""
+        measures, start, end = self._places[place]
+        cost = measures.at(slice(start, end)).cost(self.settings, self._allowed)
+        self._at[place] = at = first_minimum(cost)
+        self._looked_at[place] = self._allowed
+        self._costs.change(place, float(cost[at]))
 
 
 def best_of_each(cost: Floats, sizes: list[int]) -> Positions:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..notions import FairnessNotion
-from .thresholds import SAME_OBJECTIVE
+
+# Objectives closer than this are equal, so that the first minimum wins whatever the rounding.
+SAME_OBJECTIVE = 1e-12
 
 
 @dataclass(frozen=True)

@@ -1,115 +1,120 @@
-"""The best of the thresholds to choose from, for all or per group."""
+"""Thresholds to choose from: one between any two neighbouring margins, and what each of them would give.
+
+In the order of their margins the rows above a threshold are a suffix, so one pass over the rows counts for *all*
+thresholds. Of up to ``N_BUCKETS`` rows every margin is told apart. Of more, margins are counted in so many buckets:
+they are multiples of a grid, so the buckets depend neither on the order of the rows nor on where they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._arrays import Floats, Positions
-from .candidates import Candidates, to_counts
+from .._arrays import Floats, Integers, Positions
+from .._stats.rates import (
+    balanced_error_rate,
+    error_rate,
+    false_negative_rate,
+    false_positive_rate,
+    selection_rate,
+    spread,
+)
+from ..notions import FairnessNotion, NoNotion
+from .settings import SAME_OBJECTIVE, Settings
 
-Cost = Callable[[Floats], Floats]  # counts[…, group, y_true, y_pred] to what is to be low
-
-# Objectives closer than this are equal, so that the first minimum wins whatever the rounding.
-SAME_OBJECTIVE = 1e-12
-# Thresholds per group are looked for among so many candidates of all groups together, evenly spaced by their rates.
-# The cost of a round then does not grow with the number of rows, and closer steps would only fit noise.
-MAX_CANDIDATES = 1024
-# The search starts where every group has the same rate, at so many levels of it.
-N_LEVELS = 101
-
-
-def best_of(found: Candidates, cost: Floats) -> int:
-    """Position of the candidate with the lowest cost; among equals the nearest to 0, then the lower."""
-    cost = np.where(np.isnan(cost), np.inf, cost)
-    best = np.flatnonzero(cost <= cost.min() + SAME_OBJECTIVE)
-    return int(best[np.argmin(np.abs(found.thresholds[best]))])  # thresholds ascend: the first of two is the lower
+# So many counts are looked at together: the thresholds of many rows and many groups need not fit into memory at once.
+MAX_COUNTS = 1 << 21
+N_BUCKETS = 1 << 16
+GRID = 2.0**-36  # of margins: the model's ALPHA_GRID
+# So many rows of so many rounds are looked at together: threads that train side by side get into each other's way
+# whenever they come back from a pass over the rows, so there is one long pass instead of many short ones. With many
+# groups there are fewer rounds, so that their counts do not take much memory.
+ROWS_TOGETHER, COUNTS_TOGETHER, MAX_TOGETHER = 1 << 18, 1 << 22, 32
+# A rate of so many instances counts half, the rate of everyone the other half, when `keep` is used: benchmarks/keep.py.
+HALF_BELIEVED = 5.0
+# The rates that a kernel counts for all thresholds at once, in its order.
+COUNTED_RATES = (selection_rate, false_negative_rate, false_positive_rate)
+# What is not allowed is worse than anything allowed, and a violation above the limit worse than any objective.
+NOT_ALLOWED, ABOVE_LIMIT = 1e6, 1e3
 
 
-def undominated(first: Floats, second: Floats, third: Floats | None = None) -> Positions:
-    """Positions of the points that no other is as good as in both and better in one, by the first; of equals one.
+class Measures(NamedTuple):
+    """What options are compared by."""
 
-    That is the one with the lowest ``third``, or else the first of them. A point whose measure is not defined (NaN) is
-    none.
+    ber: Floats
+    violation: Floats  # as it is
+    judged: Floats  # the violation of shrunk rates if `keep` is used
+    objective: Floats  # Eq. (16) with the violation so judged
+
+    def at(self, places: Any) -> Measures:
+        """Of some options."""
+        return Measures(*(part[places] for part in self))
+
+    def cost(self, settings: Settings, allowed: float | Floats = np.inf) -> Floats:
+        """What the choice minimises among options with a balanced error up to ``allowed``.
+
+        A limit leaves out options and changes nothing else: where the best of all is within it, that one is taken.
+        """
+        reached = self.violation <= settings.highest_violation
+        cost = np.where(reached, self.objective, ABOVE_LIMIT + self.violation)
+        return np.where(self.ber <= allowed + SAME_OBJECTIVE, cost, NOT_ALLOWED + self.ber)
+
+
+def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
+    """The measures of ``counts[option, …]``, in which one row counts ``1 / unit``."""
+    ber, violation = balanced_error_rate(counts), settings.notion.violation(counts)
+    judged = violation if settings.keep == 0 else shrunk_violation(settings.notion, counts * unit)
+    return Measures(ber, violation, judged, settings.c * ber + (1.0 - settings.c) * error_rate(counts) + judged)
+
+
+def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
+    """The violation if a rate of few instances is believed only in part.
+
+    The largest of many noisy differences is mostly noise. So each group's rate is drawn towards the rate of everyone,
+    the more so the fewer instances it is a share of: by one half if there are ``HALF_BELIEVED`` of them.
     """
-    from .._engine.kernels.fronts import list_front  # numba is needed only now
+    if type(notion).violation is not FairnessNotion.violation:  # a notion with a violation of its own
+        return notion.violation(counts)
+    total = np.zeros(counts.shape[:-3])
+    for gap in notion.gaps:
+        size = counts[..., list(gap.of), :].sum(axis=(-2, -1))
+        common = gap.rate(counts.sum(axis=-3))[..., None]
+        total = total + spread(common + size / (size + HALF_BELIEVED) * (gap.rate(counts) - common))
+    return total
 
-    third = np.zeros(len(first)) if third is None else third
-    measures = (np.array(measure, dtype=np.float64) for measure in (first, second, third))  # a notion may give any kind
-    places = np.empty(len(first), dtype=np.intp)
-    return places[: list_front(*measures, places)]
 
+def yardstick_of(totals: Floats, mass_unit: float, settings: Settings, unit: float) -> Any:
+    """What a kernel measures thresholds by, for groups with these ``totals[group, class]``.
 
-def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[Floats, Floats]:
-    """The counts at thresholds per group of a low cost, and the thresholds; as good as ``common`` for all.
-
-    All combinations are too many. And to change one threshold at a time gets stuck: where a rate is the same in every
-    group, a change in any one of them alone is a step back. So the search starts at the common threshold and, for each
-    of three rates (FPR, FNR, selection rate), at the best of the points where every group has that rate; from there
-    each group's threshold in turn moves to its best place, until none gets better.
+    None if the notion has a violation or rates of its own.
     """
-    curves = [_curve(found, k) for k in range(len(found.totals))]
-    reached = [
-        _descend(start, curves, found, cost)
-        for start in (np.full(len(curves), common), *_level_starts(curves, found, cost))
-    ]
-    at = reached[first_minimum(np.array([lowest for lowest, _ in reached]))][1]
-    groups = np.arange(len(curves))
-    return to_counts(found.negatives[at, groups], found.totals), found.thresholds[at]
+    notion = settings.notion
+    rates = [gap.rate for gap in notion.gaps]
+    if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
+        return None
+    belief = np.ones((len(rates), len(totals)))
+    if settings.keep > 0:
+        for k, gap in enumerate(notion.gaps):
+            size = totals[:, list(gap.of)].sum(axis=1) * unit
+            belief[k] = size / (size + HALF_BELIEVED)
+    beliefs = np.ones((len(rates), max((len(np.unique(each)) for each in belief), default=1)))
+    belief_of = np.zeros(belief.shape, dtype=np.int64)
+    for k, each in enumerate(belief):
+        found, belief_of[k] = np.unique(each, return_inverse=True)
+        beliefs[k, : len(found)] = found
+    kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
+    return _kernels().Yardstick(totals.T.ravel() / mass_unit, kinds, beliefs, belief_of, float(settings.c))
 
 
-def _curve(found: Candidates, group: int) -> Positions:
-    """The candidates that matter for a group: of those with the same counts the preferred one, not too many of them."""
-    negatives = found.negatives[:, group]
-    is_new = np.append(True, (negatives[1:] > negatives[:-1]).any(axis=1))
-    run = np.cumsum(is_new) - 1
-    preferred = found.preference()
-    _, first = np.unique(run[preferred], return_index=True)
-    curve = preferred[first]
-    most = max(MAX_CANDIDATES // len(found.totals), 16)
-    if len(curve) > most:
-        rate = (negatives[curve] / np.maximum(found.totals[group], np.finfo(float).tiny)).sum(axis=1)
-        levels = np.linspace(rate[0], rate[-1], most)
-        curve = curve[np.unique(np.searchsorted(rate, levels).clip(max=len(curve) - 1))]
-    return curve
+def _kernels() -> Any:
+    from .._engine.kernels import thresholds  # numba is needed only now
 
-
-def _level_starts(curves: list[Positions], found: Candidates, cost: Cost) -> Iterator[Positions]:
-    """For each kind of rate, the candidates per group at the best of the levels that all groups can share."""
-    groups = np.arange(len(curves))
-    levels = np.linspace(0.0, 1.0, N_LEVELS)
-    for classes in ([0], [1], [0, 1]):
-        places = []
-        for group, curve in enumerate(curves):
-            total = found.totals[group, classes].sum()
-            rate = found.negatives[curve, group][:, classes].sum(axis=1) / (total if total > 0 else 1.0)
-            above = np.searchsorted(rate, levels).clip(max=len(rate) - 1)
-            below = np.maximum(above - 1, 0)
-            places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
-        at = np.column_stack(places)
-        yield at[first_minimum(cost(to_counts(found.negatives[at, groups], found.totals)))]
-
-
-def _descend(start: Positions, curves: list[Positions], found: Candidates, cost: Cost) -> tuple[float, Positions]:
-    """Move one group's threshold at a time to its best place; the cost and the place of every threshold."""
-    groups = np.arange(len(curves))
-    at = start.copy()
-    here = found.negatives[at, groups]
-    best = float(cost(to_counts(here, found.totals)[None])[0])
-    best = np.inf if np.isnan(best) else best
-    moved = True
-    while moved:
-        moved = False
-        for group, curve in enumerate(curves):
-            negatives = np.repeat(here[None], len(curve), axis=0)
-            negatives[:, group] = found.negatives[curve, group]
-            costs = cost(to_counts(negatives, found.totals))
-            place = first_minimum(costs)
-            if costs[place] < best - SAME_OBJECTIVE:
-                best, at[group], here = float(costs[place]), curve[place], negatives[place]
-                moved = True
-    return best, at
+    return thresholds
 
 
 def first_minimum(values: Floats) -> int:
@@ -119,3 +124,226 @@ def first_minimum(values: Floats) -> int:
     """
     values = np.where(np.isnan(values), np.inf, values)
     return int(np.flatnonzero(values <= values.min() + SAME_OBJECTIVE)[0])
+
+
+def undominated(first: Floats, second: Floats, third: Floats | None = None) -> Positions:
+    """Positions of the points that no other is as good as in both and better in one, by the first; of equals one.
+
+    That is the one with the lowest ``third``, or else the first of them. A point whose measure is not defined (NaN) is
+    none.
+    """
+    third = np.zeros(len(first)) if third is None else third
+    measures = (np.array(measure, dtype=np.float64) for measure in (first, second, third))  # a notion may give any kind
+    places = np.empty(len(first), dtype=np.intp)
+    return places[: _kernels().list_front(*measures, places)]
+
+
+@dataclass(frozen=True)
+class SelectionData:
+    """Rows of a known class and group, and their margin after each round.
+
+    Nothing changes them, so a copy of a model shares them. A stored model shall hold no one's data: they are pickled as
+    None, and to whatever else asks for their state (skops does) they are no rows.
+    """
+
+    cell: NDArray[Any]  # class * n_groups + group
+    weight: Floats  # empty for equal weights
+    n_groups: int
+    margins: Callable[[], Iterator[Floats]]
+
+    def __copy__(self) -> SelectionData:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SelectionData:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"cell": np.empty(0, dtype=np.intp), "weight": np.empty(0), "n_groups": 0, "margins": None}
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    @property
+    def totals(self) -> Floats:
+        """Weight per ``[group, class]``."""
+        weight = self.weight if len(self.weight) else None
+        sums = np.bincount(self.cell, weights=weight, minlength=2 * self.n_groups)
+        return sums.astype(np.float64).reshape(2, self.n_groups).T
+
+    def counts(self, positive: NDArray[np.bool_]) -> Floats:
+        """``counts[group, y_true, y_pred]`` of predictions."""
+        weight = self.weight if len(self.weight) else None
+        sums = np.bincount(2 * self.cell.astype(np.intp) + positive, weights=weight, minlength=4 * self.n_groups)
+        return sums.astype(np.float64).reshape(2, self.n_groups, 2).transpose(1, 0, 2)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Thresholds worth trying, ascending, and the margins in order: entries of one cell each, rows or many of them.
+
+    What it holds may be there only until the next round is looked at.
+    """
+
+    thresholds: Floats
+    n_below: Integers  # how many of the entries are at or below each
+    cells: NDArray[Any]  # of each entry, class * n_groups + group
+    mass: Floats  # of each entry, empty for one each
+    unit: float  # what a mass of one weighs
+    totals: Floats  # weight per [group, class]
+
+    def counts(self, at: Any = slice(None)) -> Floats:
+        """``counts[threshold, group, y_true, y_pred]``, of some of the thresholds."""
+        return to_counts(self._negatives_at(at), self.totals)
+
+    @cached_property
+    def negatives(self) -> Floats:
+        """The weight at or below each threshold, ``[threshold, group, class]``."""
+        return self._negatives_at(slice(None))
+
+    def _negatives_at(self, at: Any) -> Floats:
+        n_below = self.n_below[at]
+        order = np.argsort(n_below, kind="stable")
+        sums = np.empty((len(n_below), self.totals.size))
+        _kernels().count_below(self.cells, self.mass, n_below[order], sums)
+        weights = np.empty(sums.shape)
+        weights[order] = sums * self.unit
+        return weights.reshape(len(weights), 2, len(self.totals)).swapaxes(-1, -2)
+
+    def measures(self, settings: Settings, unit: float) -> Measures:
+        """What each would give: in one pass over the rows for the rates of our own notions."""
+        yardstick = yardstick_of(self.totals, self.unit, settings, unit)
+        if yardstick is None:  # so many at a time that their counts fit into memory
+            n, step = len(self.thresholds), max(MAX_COUNTS // (2 * self.totals.size), 1)
+            parts = (self.counts(slice(first, first + step)) for first in range(0, n, step))
+            return joined([measure(part, settings, unit) for part in parts])
+        numbers = np.empty((4, len(self.thresholds)))
+        _kernels().measure_thresholds(self.cells, self.mass, self.n_below, yardstick, numbers)
+        return Measures(*numbers)
+
+    def measured(self, settings: Settings, unit: float) -> Measured:
+        """All of them with what each would give, and which may be chosen."""
+        measures = self.measures(settings, unit)
+        front = undominated(measures.ber, measures.cost(settings), np.abs(self.thresholds))
+        return Measured(self, measures, first_minimum(measures.ber), front, self.counts(front))
+
+
+class Measured(NamedTuple):
+    """Candidates, and what each of them would give."""
+
+    candidates: Candidates
+    measures: Measures
+    lowest: int  # the one with the lowest balanced error
+    front: Positions  # those that no other beats in balanced error and in what the choice minimises
+    counts: Floats  # of these, [option, group, y_true, y_pred]
+
+
+def joined(parts: list[Measures]) -> Measures:
+    """The measures of some options and of others."""
+    return Measures(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def candidates(margin: Floats, cell: NDArray[Any], weight: Floats, totals: Floats, ends: bool = False) -> Candidates:
+    """0 and the midpoints between neighbouring distinct margins (0 stands for the midpoint of the two around it).
+
+    ``cell`` is class * n_groups + group, ``weight`` empty for equal weights. ``ends`` adds a threshold below and one
+    above all margins.
+    """
+    order = np.argsort(margin, kind="stable")
+    margin = margin[order]
+    thresholds, n_below = np.empty(len(margin) + 2), np.empty(len(margin) + 2, dtype=np.int64)
+    n = _kernels().list_thresholds(margin, margin, ends, thresholds, n_below)
+    mass = weight[order] if len(weight) else np.empty(0)
+    return Candidates(thresholds[:n], n_below[:n], cell[order], mass, 1.0, totals)
+
+
+def to_counts(negatives: Floats, totals: Floats) -> Floats:
+    """``counts[…, group, y_true, y_pred]`` from the weight of what is predicted negative, and of all."""
+    return np.stack([negatives, np.maximum(totals - negatives, 0.0)], axis=-1)
+
+
+class Counting:
+    """Looks at all thresholds of rounds, on the rows of a ``sample`` that is not boosted yet, and ``rows`` that are.
+
+    ``unit`` is the number of rows that a weight of one stands for.
+    """
+
+    def __init__(self, sample: Any, rows: Any, settings: Settings, unit: float) -> None:
+        self._sample, self._rows, self._settings, self._unit = sample, rows, settings, unit
+        # Rows are counted before equal ones are merged: whether that was tried may depend on their order, and a model
+        # shall not.
+        self._is_exact = sample.n_given <= N_BUCKETS
+        n_rows, n_cells = len(sample), sample.totals.size
+        n_counts = max(n_rows * n_cells, 1)
+        self.most = max(min(ROWS_TOGETHER // max(n_rows, 1), COUNTS_TOGETHER // n_counts, MAX_TOGETHER), 1)
+        self._n_entries = n_rows if self._is_exact else min(n_rows, (N_BUCKETS + 1) * n_cells)
+        # A notion with rates of its own is measured elsewhere, and nothing but the balanced error here.
+        sticks = [
+            yardstick_of(sample.totals, sample.masses.unit, replace(settings, notion=notion), unit)
+            for notion in (settings.notion, NoNotion())
+        ]
+        self._is_measured = sticks[0] is not None
+        self._measuring = (sticks[0] or sticks[1]), settings.highest_violation, ABOVE_LIMIT
+        self._room: Any = None
+
+    def look(self, rounds: Sequence[Any]) -> list[Measured]:
+        """Of each round 0 and the midpoints between neighbouring distinct margins, or between buckets.
+
+        Rounds come with the leaves of the rows, or one by one after the margins have been moved. What is found is there
+        until the next look.
+        """
+        if not rounds:
+            return []
+        if rounds[0].leaves is None:
+            self._look_at_margins()
+        else:
+            self._move_and_look(rounds)
+        return [self._measured(j) for j in range(len(rounds))]
+
+    def _make_room(self, n_rounds: int, has_mass: bool) -> Any:
+        """Where rounds are looked at, and rows sorted or counted: made at the first look."""
+        if self._room is None:
+            n_cells, n_buckets = self._sample.totals.size, 1 << (2 * len(self._sample)).bit_length()
+            looked = _kernels().Looked.room(n_rounds, self._n_entries, n_cells, has_mass, not self._is_exact)
+            starts = np.empty(min(max(n_buckets, 1 << 8), N_BUCKETS) + 1, dtype=np.int32) if self._is_exact else None
+            counts = None if self._is_exact else np.zeros((N_BUCKETS + 1, n_cells), dtype=np.int64)
+            self._room = looked, starts, counts
+        return self._room
+
+    def _move_and_look(self, rounds: Sequence[Any]) -> None:
+        if self._room is None:
+            self._mass = self._sample.masses.values.astype(np.float64)
+            self._margin, self._cell = np.zeros(len(self._sample)), self._rows.cell()
+        looked, *sorting = self._make_room(self.most, not self._is_exact or len(self._mass) > 0)
+        leaves = rounds[0].leaves.base if len(rounds) > 1 else rounds[0].leaves[None]
+        steps = np.array([record.steps for record in rounds])
+        of_rows = self._margin, self._cell, self._mass
+        _kernels().measure_rounds(len(rounds), leaves, steps, *of_rows, *sorting, GRID, *self._measuring, looked)
+
+    def _look_at_margins(self) -> None:
+        kernels, (looked, starts, _) = _kernels(), self._make_room(1, True)
+        room = looked.below[0], looked.above[0], looked.cells[0], looked.mass[0]
+        if self._is_exact:
+            margin, cell, mass = self._rows.list_margins()
+            n = len(margin)
+            mass = mass.astype(np.float64) if len(mass) else np.ones(n)
+            kernels.sort_rows(margin, cell.astype(looked.cells.dtype), mass, starts, room[0], *room[2:])
+        else:
+            shift, lowest = kernels.buckets_between(*self._rows.margin_range(), GRID, N_BUCKETS)
+            counts = self._rows.count_margins(GRID, shift, lowest, N_BUCKETS + 1)
+            n = kernels.list_buckets(counts, GRID, shift, lowest, *room)
+        looked.n_entries[0] = n
+        kernels.measure_entries(0, n, *self._measuring, looked)
+
+    def _measured(self, j: int) -> Measured:
+        looked, sample = self._room[0], self._sample
+        n, n_entries, n_front = int(looked.n_thresholds[j]), int(looked.n_entries[j]), int(looked.n_fronts[j])
+        entries = looked.cells[j, :n_entries], looked.mass[j, :n_entries]
+        thresholds, n_below = looked.thresholds[j, :n], looked.n_below[j, :n]
+        found = Candidates(thresholds, n_below, *entries, sample.masses.unit, sample.totals)
+        if not self._is_measured:
+            return found.measured(self._settings, self._unit)
+        front = looked.fronts[j, :n_front]
+        return Measured(found, Measures(*looked.measures[j, :, :n]), int(looked.lowest[j]), front, found.counts(front))

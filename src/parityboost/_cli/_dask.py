@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from .._table.grouping import Grouping
 from ..dask import DaskAdaFairClassifier, DaskParityBoostClassifier
-from ..dask._collections import require_dask
+from ..dask._cluster import require_dask
 from ..datasets._table import check_columns
 from ._files import check_files, check_model_file
-from ._models import METHODS, Labels, needs_groups
+from ._models import FileLabels, Roles, check_method, check_told_groups, needs_groups, predictions
+from ._running import LOCAL
+from ._tables import outcomes_of
 
-LOCAL = "local"  # a cluster on this machine, for as long as the command runs
-ADDRESS = re.compile(r"^(\w+://.+|[\w.-]+:\d+)$")
 SHARE_OF_MEMORY = 0.8  # that a cluster on this machine may take
-
-
-def with_address(args: list[str]) -> list[str]:
-    """``--dask`` without an address as ``--dask local``."""
-    result: list[str] = []
-    for arg in args:
-        if result and result[-1] == "--dask" and not (ADDRESS.match(arg) or arg == LOCAL):
-            result.append(LOCAL)
-        result.append(arg)
-    return [*result, LOCAL] if result and result[-1] == "--dask" else result
 
 
 def refuse(**given: Any) -> None:
@@ -88,40 +76,27 @@ def read_parquet(data: Path) -> Any:
     return dd.read_parquet([str(file) for file in parquet_files(data)])
 
 
-def train(
-    data: Path,
-    target: str,
-    positive: str,
-    sensitive: list[str],
-    parameters: dict[str, Any],
-    model_path: Path,
-    address: str,
-    drop: list[str] | None,
-    exclude_sensitive: bool,
-) -> str:
+def train(data: Path, roles: Roles, parameters: dict[str, Any], model_path: Path, address: str) -> str:
     """Train on a cluster and save the model; return what to tell the user."""
     check_files({f"the data {str(file)!r}": file for file in parquet_files(data)}, {"--model": model_path})
-    parameters = dict(parameters)
-    method, jobs = parameters.pop("method", "adafair"), parameters["n_jobs"]
-    if method not in METHODS:
-        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
-    Grouping(parameters.get("bands"), parameters.get("missing_group"))  # says so if they are none
-    with cluster(address, jobs) as client:
+    method = parameters.pop("method")
+    check_method(method, parameters)
+    Grouping(parameters["bands"], parameters["missing_group"])  # says so if they are none
+    target, sensitive = roles.target, roles.sensitive
+    with cluster(address, parameters["n_jobs"]) as client:
         frame = read_parquet(data)
-        dropped = list(dict.fromkeys([target, *(drop or []), *(sensitive if exclude_sensitive else [])]))
-        check_columns(frame._meta, target=[target], sensitive=sensitive, drop=drop or [])
-        found = frame[target].map_partitions(pd.Series.drop_duplicates, meta=frame[target]._meta).compute()
-        labels = Labels.of(found.drop_duplicates(), positive, parameters.pop("favourable", None))
-        X = frame.drop(columns=dropped)
+        check_columns(frame._meta, target=[target], sensitive=sensitive, drop=roles.drop)
+        y = frame[target]
+        found = y.map_partitions(pd.Series.drop_duplicates, meta=y._meta).compute()
+        labels = FileLabels.of(found.drop_duplicates(), roles.positive, parameters.pop("favourable"))
+        X = frame.drop(columns=list(dict.fromkeys([target, *roles.left_out])))
         truths = [name for name, dtype in X.dtypes.items() if pd.api.types.is_bool_dtype(dtype)]
         cls: Any = DaskParityBoostClassifier if method == "parityboost" else DaskAdaFairClassifier
         parameters |= labels.parameters
         model = cls(**parameters, client=client, verbose=1, categorical_features=truths or "from_dtype")
-        y = frame[target]
         if not labels.can_be_sorted:
             y = y.map_partitions(_is_positive, labels.outcomes[1], meta=pd.Series([], dtype="int64", name=target))
-        groups = frame[sensitive[0]] if len(sensitive) == 1 else frame[sensitive]
-        model.fit(X, y, sensitive_features=groups)
+        model.fit(X, y, sensitive_features=frame[sensitive[0]] if len(sensitive) == 1 else frame[sensitive])
         local = model.to_local()
         n_workers = len(client.nthreads())
     labels.name(local)
@@ -145,22 +120,17 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], addre
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"--out must be a new or empty folder for the Parquet files, got {str(out)!r}")
     model = load(model_path)
-    if needs_groups(model) and not sensitive:
-        raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
+    check_told_groups(model, sensitive)
     with cluster(address, 1):
         frame = read_parquet(data)
         check_columns(frame._meta, model=list(model.feature_names_in_), sensitive=sensitive)
-        meta = _predict_part(frame._meta, model, None)
-        given = {"model": model, "sensitive": sensitive if needs_groups(model) else None}
+        given = {"model": model, "sensitive": sensitive if needs_groups(model) else []}
+        meta = _predict_part(frame._meta, **given)
         frame.map_partitions(_predict_part, **given, meta=meta).to_parquet(str(out), write_index=False)
     return f"{frame.npartitions} partitions: {out}"
 
 
-def _predict_part(part: pd.DataFrame, model: Any, sensitive: list[str] | None) -> pd.DataFrame:
-    classes = pd.Series(model._outcomes.tolist())  # as pandas has such values, whatever the model's array holds
-    score = np.empty(0)
-    if len(part):
-        extra = {} if sensitive is None else {"sensitive_features": part[sensitive]}
-        score = model._score_of(part[list(model.feature_names_in_)], **extra)
-    predicted = classes.take((score > 0).astype(int)).array
-    return part.assign(prediction=predicted, probability=1 / (1 + np.exp(-2 * score)))
+def _predict_part(part: pd.DataFrame, model: Any, sensitive: list[str]) -> pd.DataFrame:
+    labels = pd.Series(outcomes_of(model).tolist())  # as pandas has such values, whatever the model's array holds
+    added = predictions(model, part[list(model.feature_names_in_)], part[sensitive])
+    return part.assign(**(added | {"prediction": labels.take(added["prediction"]).array}))

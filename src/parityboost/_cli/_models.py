@@ -13,10 +13,11 @@ from sklearn.model_selection import train_test_split
 
 from .._engine.threads import MAX_THREADS
 from .._io.json_values import to_plain
-from .._io.portable import too_large
-from .._model.warning import FitWarning
+from .._io.limits import too_large
+from .._model.glass_box import FitWarning
 from .._stats import rates as _rates
 from .._table.grouping import AS_GIVEN, Grouping
+from .._table.reading import Labels
 from .._table.sources import check_finite
 from ..adaboost import AdaBoostClassifier
 from ..audit import Audit
@@ -28,11 +29,9 @@ from ..estimators import AdaFairClassifier
 from ..metrics import group_counts
 from ..notions import FairnessNotion, get_notion
 from ..recommended import ParityBoostClassifier
-from ._files import check_files, check_model_file, check_report
-from ._streams import as_files, is_standard, standard_output
-from ._tables import read_pieces, table_writer
-from ._text import shortened
-from ._warnings import in_words_of_the_command_line, with_labels
+from ._files import as_files, check_files, check_model_file, check_report, is_standard, standard_output
+from ._running import in_words_of_the_command_line, shortened, with_labels
+from ._tables import outcomes_of, read_pieces, table_writer
 
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
@@ -40,6 +39,21 @@ NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "di
 METHODS = ("parityboost", "adafair")
 # The columns that `predict` adds.
 ADDED = ("prediction", "probability")
+
+
+class Roles(NamedTuple):
+    """What the columns of the training data are for."""
+
+    target: str
+    positive: str
+    sensitive: list[str]
+    drop: list[str]
+    exclude_sensitive: bool
+
+    @property
+    def left_out(self) -> list[str]:
+        """The columns that the user wants to be no attributes."""
+        return [*self.drop, *(self.sensitive if self.exclude_sensitive else [])]
 
 
 class Page(NamedTuple):
@@ -59,40 +73,40 @@ class Page(NamedTuple):
         check_limit(self.fail_above)
 
 
+def check_method(method: str, parameters: dict[str, Any]) -> None:
+    """Say what cannot be trained before the data is read."""
+    if method == "adafair" and parameters.get("dial"):
+        raise ValueError("--dial is for --method parityboost: the rounds of adafair are its dial")
+    if method not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
+
+
 def train(
     data: Path,
-    target: str,
-    positive: str,
-    sensitive: list[str],
+    roles: Roles,
     parameters: dict[str, Any],
     model_path: Path,
     page: Page,
-    drop: list[str] | None = None,
-    exclude_sensitive: bool = False,
-    holdout: float | None = None,
-    text_format: TextFormat = AS_FOUND,
+    holdout: float | None,
+    text_format: TextFormat,
 ) -> tuple[str, list[str]]:
     """Train, save the model, write the report; return what to tell the user, and which limits are not kept."""
     check_files({"the data": data, "--about": page.about}, {"--model": model_path, "--report": page.path})
     page.check("--report")
     if page.fail_above is not None and holdout == 0:
         raise ValueError("--fail-above needs rows that the model was not trained on: use another --holdout than 0")
-    parameters = dict(parameters)
-    method = parameters.pop("method", METHODS[0])
-    if method == "adafair" and parameters.get("dial"):
-        raise ValueError("--dial is for --method parityboost: the rounds of adafair are its dial")
-    if method not in METHODS:
-        raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
-    jobs = parameters["n_jobs"]
+    method, jobs = parameters.pop("method"), parameters["n_jobs"]
+    check_method(method, parameters)
     if not 0 < abs(jobs) <= MAX_THREADS:
         raise ValueError(f"--jobs must be a number of threads up to {MAX_THREADS}, or -1 for one per core, got {jobs}")
-    grouping = Grouping(parameters.get("bands"), parameters.get("missing_group"))
-    names: str | list[str] = sensitive[0] if len(sensitive) == 1 else sensitive
-    dropped = [*(drop or []), *(sensitive if exclude_sensitive else [])]
+    grouping = Grouping(parameters["bands"], parameters["missing_group"])
+    target, positive, sensitive, *_ = roles
     with as_files(data=data) as files:
         file = read_file(files["data"], text_format)
     source = Path("standard input") if is_standard(data) else data
-    table = to_bunch(file, source, target=target, positive=positive, sensitive=names, drop=dropped, grouping=grouping)
+    names: Any = sensitive[0] if len(sensitive) == 1 else sensitive
+    given: dict[str, Any] = {"target": target, "positive": positive, "sensitive": names, "drop": roles.left_out}
+    table = to_bunch(file, source, **given, grouping=grouping)
     taken = [name for name in ADDED if name in table.data]
     if taken:
         raise ValueError(
@@ -101,10 +115,10 @@ def train(
     X, y, s = table.data, table.target, table.sensitive
     check_finite(X)  # before anything is trained and saved: also the rows that will be held out
     raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
-    n_groups = len(pd.DataFrame(s).drop_duplicates())
-    labels = Labels.of(file[target], positive, parameters.pop("favourable", None))
+    labels = FileLabels.of(file[target], positive, parameters.pop("favourable"))
     model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters, **labels.parameters)
     notion = get_notion(model.notion)
+    n_groups = len(pd.DataFrame(s).drop_duplicates())
     problem = too_large(X.shape[1], n_groups, model.n_estimators, notion, model.threshold)
     if problem is not None:
         raise ValueError(f"the model could not be saved: {problem}; use fewer --rounds, or --drop what is not needed")
@@ -120,7 +134,7 @@ def train(
                 "training and in the held-out part; use --holdout 0"
             )
         X, X_new, y, y_new, s, s_new, raw, raw_new = train_test_split(
-            X, y, s, raw, test_size=share, random_state=parameters.get("random_state"), stratify=cells
+            X, y, s, raw, test_size=share, random_state=parameters["random_state"], stratify=cells
         )
     known = labels.outcomes[y.to_numpy()] if labels.can_be_sorted else y
     with in_words_of_the_command_line(None if labels.can_be_sorted else labels.outcomes):
@@ -130,25 +144,30 @@ def train(
     lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size_of(model)}."]
     features = [name for name in sensitive if name in X]
     if features:
-        lines.append(f"{_listed(features)} is also a feature of the model; --exclude-sensitive leaves it out.")
+        which = features[0] if len(features) == 1 else f"each of {', '.join(features)}"
+        lines.append(f"{which} is also a feature of the model; --exclude-sensitive leaves it out.")
     too_far: list[str] = []
+    true = labels.outcomes[y_new.to_numpy()]
     if share or page.path:
+        from ..report._compare import fit_plain
+
         baseline = AdaBoostClassifier(model.n_estimators, positive=labels.parameters["positive"]).fit(X, known)
-        labels.name(baseline)
-        plain = _plain(model, X, known)
-        if plain is not None:
-            labels.name(plain)
+        plain = fit_plain(model, X, known) if notion.gaps else None  # at the same objective
+        for other in (baseline, plain):
+            if other is not None:
+                labels.name(other)
     if share:
-        true = labels.outcomes[y_new.to_numpy()]
         predicted = model.predict(X_new, **({"sensitive_features": raw_new} if needs_groups(model) else {}))
-        stated = {"positive_label": model.positive_, "favourable": model.favourable_}
-        found = audit_predictions(true, predicted, sensitive_features=s_new, **stated)
+        options = {"sensitive_features": s_new, "positive_label": model.positive_, "favourable": model.favourable_}
+        found = audit_predictions(true, predicted, **options)
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
-        too_far = exceeding(found.measures, page.fail_above, [measure_of(notion)])
-        name = type(model).__name__.removesuffix("Classifier")
-        lines += [*_beside(true, predicted, baseline.predict(X_new), s_new, notion, model.positive_, name), ""]
+        too_far = exceeding(found.measures, page.fail_above, [measure_of(notion.name)])
+        counts = [  # of truth values, since labels that are text and a number cannot be sorted
+            group_counts(y_new.to_numpy() == 1, labelled == model.positive_, sensitive_features=s_new)[0]
+            for labelled in (predicted, baseline.predict(X_new))
+        ]
+        lines += [*_beside(counts, notion, type(model).__name__.removesuffix("Classifier")), ""]
         if plain is not None:
-            options = {"sensitive_features": s_new, **stated}
             _warn_of_no_gain(plain.predict(X_new), found, true, predicted, options, notion)
     lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
     if page.path is not None:
@@ -160,7 +179,7 @@ def train(
             page.path,
             model,
             X_new,
-            pd.Series(labels.outcomes[y_new.to_numpy()], index=y_new.index, name=target),
+            pd.Series(true, index=y_new.index, name=target),
             sensitive_features=raw_new,
             baseline=baseline,
             plain=plain,
@@ -180,9 +199,9 @@ def size_of(model: AdaFairClassifier) -> str:
     return f"θ = {model.theta_} of {model.n_estimators_} rounds"
 
 
-def measure_of(notion: FairnessNotion) -> str:
+def measure_of(notion: str) -> str:
     """The measure of an audit that a notion is about, as in a report."""
-    return notion.name if notion.name in NOTIONS else "disparate_mistreatment"
+    return notion if notion in NOTIONS else "disparate_mistreatment"
 
 
 def _save(model: AdaFairClassifier, path: Path) -> None:
@@ -194,15 +213,8 @@ def _save(model: AdaFairClassifier, path: Path) -> None:
         standard_output().write(Path(folder, "model.json").read_bytes())
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"each of {', '.join(names)}"
-
-
-def _beside(
-    true: Any, ours: Any, plain: Any, groups: Any, notion: FairnessNotion, positive: Any, name: str
-) -> list[str]:
+def _beside(counts: list[Any], notion: FairnessNotion, name: str) -> list[str]:
     """The plain model beside ours, in the few numbers that matter."""
-    counts = [group_counts(true, p, sensitive_features=groups, pos_label=positive)[0] for p in (ours, plain)]
     rows = {
         "accuracy": [1 - _rates.error_rate(count) for count in counts],
         "balanced accuracy": [1 - _rates.balanced_error_rate(count) for count in counts],
@@ -214,13 +226,6 @@ def _beside(
     lines.append(" " * width + f"{name:>13}{'AdaBoost':>10}")
     lines += [row.ljust(width) + f"{float(a):>13.3f}{float(b):>10.3f}" for row, (a, b) in rows.items()]
     return lines
-
-
-def _plain(model: AdaFairClassifier, X: Any, y: Any) -> Any:
-    """The plain model at the same objective; none for one that is after no notion."""
-    from ..report._compare import fit_plain
-
-    return fit_plain(model, X, y) if model._fitted.notion.gaps else None
 
 
 def _warn_of_no_gain(
@@ -236,24 +241,20 @@ def _warn_of_no_gain(
         warnings.warn(" ".join(told), FitWarning, stacklevel=3)
 
 
-class Labels(NamedTuple):
+class FileLabels(NamedTuple):
     """The labels of a file, with the type that they have there: what predict writes is what was there."""
 
     outcomes: Any  # the negative and the positive one
     favourable: Any
+    can_be_sorted: bool  # text and a number cannot: one trains on 0 and 1 then
 
     @classmethod
-    def of(cls, column: pd.Series[Any], positive: Any, favourable: Any) -> Labels:
+    def of(cls, column: pd.Series[Any], positive: Any, favourable: Any) -> FileLabels:
         found = find_classes(column, positive)
         good = None if favourable is None else match_label("favourable", favourable, column.name, list(found))
-        plain = type(found[0]) is type(found[1]) and isinstance(found[0], (bool, int, float))
-        return cls(np.array(found, dtype=None if plain else object), good)
-
-    @property
-    def can_be_sorted(self) -> bool:
-        """Text and a number cannot: one trains on 0 and 1 then."""
-        negative, positive = self.outcomes.tolist()
-        return type(negative) is type(positive)
+        alike = type(found[0]) is type(found[1])
+        plain = alike and isinstance(found[0], (bool, int, float))
+        return cls(np.array(found, dtype=None if plain else object), good, alike)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -263,20 +264,32 @@ class Labels(NamedTuple):
         return {"positive": self.outcomes.tolist()[1], "favourable": self.favourable}
 
     def name(self, model: AdaFairClassifier) -> None:
-        """Let a model that has been fitted speak of the labels of the file."""
+        """Let a model that was fitted to 0 and 1 speak of the labels of the file."""
         if not self.can_be_sorted:
-            model.warnings_ = [with_labels(message, self.outcomes) for message in model.warnings_]
-            model.positive = model.positive_ = self.outcomes.tolist()[1]
-            model.favourable = model.favourable_ = self.favourable
-            model.classes_ = self.outcomes
-        else:
-            model.classes_ = self.outcomes[::-1] if model._positive_is_first else self.outcomes
+            labels = Labels(self.outcomes, self.outcomes.tolist()[1], self.favourable)
+            model.positive, model.favourable = labels.positive, labels.favourable
+            model.relabel(labels, [with_labels(message, self.outcomes) for message in model.warnings_])
 
 
 def needs_groups(model: Any) -> bool:
     """Whether the model has a threshold per group and cannot read the group from X."""
-    source = model._group_source
+    source = model.about_.source
     return source is not None and not source.columns
+
+
+def check_told_groups(model: Any, sensitive: list[str]) -> None:
+    """Whether a model that needs the groups to predict gets them."""
+    if needs_groups(model) and not sensitive:
+        raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
+
+
+def predictions(model: Any, X: pd.DataFrame, groups: pd.DataFrame) -> dict[str, Any]:
+    """The columns that `predict` adds; ``prediction`` is 1 for the positive label."""
+    score = np.empty(0)
+    if len(X):
+        score = model.decision_function(X, **({"sensitive_features": groups} if needs_groups(model) else {}))
+        score = score if model.classes_.tolist()[1] == model.positive_ else -score  # above 0 for the positive label
+    return {"prediction": (score > 0).astype(int), "probability": 1 / (1 + np.exp(-2 * score))}
 
 
 def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_format: TextFormat = AS_FOUND) -> str:
@@ -287,11 +300,24 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_
     check_model_file("predict", model_path, f"parityboost predict model.json {model_path} --out {out}")
     if len(set(sensitive)) < len(sensitive):
         raise ValueError(f"--sensitive must name different columns, got {', '.join(map(repr, sensitive))}")
+    n_rows = n_positive = 0
     with as_files(model=model_path, data=data) as files:
         model = load(files["model"])
-        if needs_groups(model) and not sensitive:
-            raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
-        n_rows, n_positive = _predict(model, files["data"], out, sensitive, text_format)
+        check_told_groups(model, sensitive)
+        labels = outcomes_of(model)
+        with table_writer(out, text_format, files["data"]) as write:
+            for piece, X, groups in read_pieces(files["data"], model, sensitive, text_format):
+                if not len(piece):
+                    continue
+                taken = [name for name in ADDED if name in piece]
+                if taken:
+                    raise ValueError(f"{files['data']} already has a column {taken[0]!r}; rename it")
+                added = predictions(model, X, groups)
+                n_rows += len(piece)
+                n_positive += int(added["prediction"].sum())
+                write(piece.assign(**(added | {"prediction": labels[added["prediction"]]})))
+            if not n_rows:
+                raise ValueError(f"{files['data']} has no rows")
     where = "standard output" if is_standard(out) else out
     told = f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.positive_!r}: {where}"
     if sensitive and not needs_groups(model):
@@ -299,64 +325,30 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_
     return told
 
 
-def _predict(
-    model: AdaFairClassifier, data: Path, out: Path, sensitive: list[str], text_format: TextFormat
-) -> tuple[int, int]:
-    """Write the predictions; how many rows there were, and how many of them are predicted positive."""
-    n_rows = n_positive = 0
-    with table_writer(out, text_format, data) as write:
-        for piece, X, groups in read_pieces(data, model, sensitive, text_format):
-            if not len(piece):
-                continue
-            extra = {"sensitive_features": groups} if needs_groups(model) else {}
-            taken = [name for name in ADDED if name in piece]
-            if taken:
-                raise ValueError(f"{data} already has a column {taken[0]!r}; rename it")
-            score = model._score_of(X, **extra)
-            positive = score > 0
-            write(
-                piece.assign(prediction=model._outcomes[positive.astype(int)], probability=1 / (1 + np.exp(-2 * score)))
-            )
-            n_rows += len(piece)
-            n_positive += int(positive.sum())
-        if not n_rows:
-            raise ValueError(f"{data} has no rows")
-    return n_rows, n_positive
-
-
 def audit(
     data: Path,
     target: str,
     prediction: str,
     sensitive: list[str],
-    positive: str | None = None,
-    favourable: str | None = None,
-    scores: str | None = None,
-    weights: str | None = None,
-    confidence: float = 0.95,
-    text_format: TextFormat = AS_FOUND,
-    grouping: Grouping = AS_GIVEN,
+    named: dict[str, str | None],
+    stated: dict[str, Any],
+    grouping: Grouping,
+    text_format: TextFormat,
 ) -> Audit:
-    """Audit the predictions in a file."""
+    """Audit the predictions in a file; ``named`` are the columns of scores and weights, if there are any."""
     with as_files(data=data) as files:
         table = read_file(files["data"], text_format)
-    named = {"scores": [scores] if scores else [], "weights": [weights] if weights else []}
-    check_named(table, target=[target], prediction=[prediction], sensitive=sensitive, **named)
+    roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive}
+    check_named(table, **roles, **{role: [name] if name else [] for role, name in named.items()})
     if len(table) == 0:
         raise ValueError(f"{data} has no rows, so there is nothing to audit")
-    for role, names in {"target": [target], "prediction": [prediction], "sensitive": sensitive}.items():
+    for role, names in roles.items():
         for name in names:
             distinct_values(role, table[name])  # says so if they cannot be told apart
-    return audit_predictions(
-        table[target],
-        table[prediction],
-        sensitive_features=grouping.apply(table[sensitive]),
-        scores=_numbers(table[scores], "--scores") if scores else None,
-        sample_weight=_numbers(table[weights], "--weights") if weights else None,
-        positive_label=positive,
-        favourable=favourable,
-        confidence=confidence,
-    )
+    numbers = {role: _numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
+    groups = grouping.apply(table[sensitive])
+    stated |= {"sensitive_features": groups, "scores": numbers["scores"], "sample_weight": numbers["weights"]}
+    return audit_predictions(table[target], table[prediction], **stated)
 
 
 def _numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +60,10 @@ def run_reproduction(
 
     from ..datasets._loaders import TABLE_1
     from ..paper.experiments import FIGURES, SETTINGS, Store, perform
-    from ..paper.experiments._execute import load
     from ..paper.experiments._pages import TITLE, count_claims, write_all
-    from ..paper.experiments._store import Scope, widened
+    from ..paper.experiments._plan import Scope
+    from ..paper.experiments._runner import load
+    from ..paper.experiments._store import widened
 
     check_folder(out, TITLE)
     all_numbers = [figure.number for figure in FIGURES]
@@ -144,29 +145,22 @@ def progress(console: Any, total: int) -> Iterator[Callable[[Run, dict[str, Any]
     """A progress bar on a terminal, a line at every tenth of the way elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    if not console.is_terminal:
-        done = 0
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    done = 0
+    with Progress(*columns, console=console) if console.is_terminal else nullcontext() as bar:
+        task = None if bar is None else bar.add_task("", total=total)
 
         def tell(run: Run, record: dict[str, Any]) -> None:
             nonlocal done
             done += 1
             if record["status"] == "failed":
                 console.print(f"{run.key} failed: {record['reason']}", highlight=False)
-            if done % max(total // 10, 1) == 0 or done == total:
+            if bar is not None and task is not None:
+                bar.update(task, advance=1, description=f"{run.dataset} · {run.method} · split {run.split}")
+            elif done % max(total // 10, 1) == 0 or done == total:
                 console.print(f"{done}/{total} runs", highlight=False)
 
         yield tell
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=total)
-
-        def advance(run: Run, record: dict[str, Any]) -> None:
-            if record["status"] == "failed":
-                console.print(f"{run.key} failed: {record['reason']}", highlight=False)
-            bar.update(task, advance=1, description=f"{run.dataset} · {run.method} · split {run.split}")
-
-        yield advance
 
 
 def show_claims(claims: Any, settings: list[str]) -> None:

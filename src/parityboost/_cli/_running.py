@@ -1,8 +1,9 @@
-"""What every command does: read its arguments, say what there is to say, end in one sentence if it cannot go on."""
+"""What every command does: read its options, say what there is to say, end in one sentence if it cannot go on."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -10,8 +11,15 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .._table.values import printable
-from ._dask import with_address
-from ._options import spread
+from ..datasets._formats import TextFormat
+
+# How the names of models and of tables end.
+FILE = re.compile(r"\.(json|csv|tsv|txt|jsonl|ndjson|xlsx|parquet|pq)(\.(gz|xz|bz2|zip))?$", re.IGNORECASE)
+LOCAL = "local"  # a cluster on this machine, for as long as the command runs
+ADDRESS = re.compile(r"^(\w+://.+|[\w.-]+:\d+)$")
+# What `fit` warns of, and which parts of it the command line has other words for.
+LABEL = re.compile(r"(?<=class )'([01])'|(?<=predicts )'([01])'")
+PARAMETER = re.compile(r"\b(keep|threshold|max_violation|class_weight)=('?)([^\s,()']+)\2")
 
 
 def list_options() -> Any:
@@ -24,6 +32,68 @@ def list_options() -> Any:
             return super().parse_args(ctx, spread(with_address(args), many))
 
     return ListOptions
+
+
+def spread(args: list[str], many: set[str]) -> list[str]:
+    """``--dataset a b`` as ``--dataset a --dataset b``; commas separate as well.
+
+    A name of a file ends the list, so that ``train --sensitive sex people.csv`` has its data.
+    """
+    result: list[str] = []
+    option: str | None = None
+    fresh = False
+    for arg in args:
+        if not fresh and FILE.search(arg):
+            option = None
+        if arg.startswith("-"):
+            option, fresh = (arg if arg in many else None), True
+            result.append(arg)
+            continue
+        for value in arg.split(",") if option else [arg]:
+            result += [value] if option is None or fresh else [option, value]
+            fresh = False
+    return result
+
+
+def with_address(args: list[str]) -> list[str]:
+    """``--dask`` without an address as ``--dask local``."""
+    result: list[str] = []
+    for arg in args:
+        if result and result[-1] == "--dask" and not (ADDRESS.match(arg) or arg == LOCAL):
+            result.append(LOCAL)
+        result.append(arg)
+    return [*result, LOCAL] if result and result[-1] == "--dask" else result
+
+
+def read_bands(given: list[str] | None) -> dict[str, list[float]] | None:
+    """``age=25,40,60``, the commas of which have been taken for those of a list."""
+    bands: dict[str, list[float]] = {}
+    name = None
+    for item in given or []:
+        if "=" in item:
+            name, item = item.rsplit("=", 1)
+            bands[name] = []
+        try:
+            bands[name or ""].append(float(item))
+        except (KeyError, ValueError):
+            raise ValueError(f"--bands must be like age=25,40,60: a column and where to cut it, got {item!r}") from None
+    return bands or None
+
+
+def read_format(encoding: str | None, sep: str | None, decimal: str | None) -> TextFormat:
+    """How text files are written, as the user says."""
+    try:
+        return TextFormat(encoding, "\t" if sep in ("tab", "\\t") else sep, decimal)
+    except ValueError as error:
+        raise ValueError(f"--{error}") from None
+
+
+def as_number(option: str, text: str) -> float:
+    """An option that is a number or one of some words."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f'{option} must be a number, "auto" or "per_group", got {text!r}') from None
 
 
 def show_version(wanted: bool) -> None:
@@ -53,6 +123,16 @@ def say(text: str, err: bool = False) -> None:
     typer.echo(printable(text), err=err)
 
 
+def one_line(value: object) -> str:
+    """A name or value inside a line."""
+    return printable(str(value), keep="")
+
+
+def shortened(text: str, length: int = 80) -> str:
+    """What the user typed, in a message: as Python writes it, and not all of it if it is long."""
+    return repr(text) if len(text) <= length else f"{text[:length]!r}… ({len(text):,} characters)"
+
+
 @contextmanager
 def one_sentence() -> Iterator[None]:
     """Bad input ends in one sentence on standard error and exit code 2, not in a traceback."""
@@ -72,3 +152,26 @@ def one_sentence() -> Iterator[None]:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         say(f"Error: {text}", err=True)
         raise typer.Exit(2) from error
+
+
+@contextmanager
+def in_words_of_the_command_line(classes: Any = None) -> Iterator[None]:
+    """Warnings of the block in other words; ``classes`` are those of the file, where it is trained on 0 and 1."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        text = as_options(with_labels(str(warning.message), classes))
+        warnings.warn(text, warning.category, stacklevel=2)
+
+
+def with_labels(message: str, classes: Any) -> str:
+    """The message with the labels of the file."""
+    if classes is None:
+        return message
+    return LABEL.sub(lambda found: repr(str(classes[int(found[1] or found[2])])), message)
+
+
+def as_options(message: str) -> str:
+    """The message with ``--keep 0.5`` for ``keep=0.5``."""
+    return PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')} {found[3]}", message)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
-import lzma
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +18,7 @@ import pandas as pd
 from .._io.atomic import naming as naming_output
 from .._io.atomic import replacing
 from .._table.binning import CategoricalColumn, NumericColumn
-from .._table.frames import to_pandas
-from .._table.sources import listed, short
+from .._table.values import listed, short
 from ..datasets._formats import (
     AS_FOUND,
     EXCEL,
@@ -37,22 +33,33 @@ from ..datasets._formats import (
     files_of,
     header_of,
     hint_at_spaces,
+    import_parquet,
     kind_of,
     naming,
     read_excel,
     read_json_lines,
+    read_parquet,
     writings,
 )
 from ..datasets._table import check_columns as check_named
-from ._streams import is_standard, standard_output
+from ._files import OPEN, is_standard, standard_output
 
 CHUNK_ROWS = 100_000
 ROWS_TO_WRITE = 5_000  # at a time
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 EXCEL_ROWS = 1_048_576
 EXCEL_CHARACTERS = 32_767  # of a cell
 UNPRINTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # what XML does not have
+
+
+def columns_of(model: Any) -> dict[str, Any]:
+    """What a model has learnt about each of its columns, by their names."""
+    return {column.name: column for column in model.glass_box_.columns}
+
+
+def outcomes_of(model: Any) -> Any:
+    """The negative and the positive label."""
+    return model.classes_[::-1] if model.classes_.tolist()[0] == model.positive_ else model.classes_
 
 
 def read_pieces(
@@ -63,8 +70,7 @@ def read_pieces(
     Text is parsed twice: numbers that are only passed on keep their spelling, and numbers that the model reads are
     parsed by the same parser as in training, to the last bit.
     """
-    columns = {column.name: column for column in model._ensemble.binner.columns}
-    groups = sensitive or []
+    columns, groups = columns_of(model), sensitive or []
     for file in files_of(path):
         if kind_of(file) in SEPARATORS:
             yield from _text_pieces(file, columns, groups, model, text_format)
@@ -116,7 +122,7 @@ def _typed_pieces(
         yield cells, read
         return
     with naming(path, text_format):
-        pieces = _parquet_pieces(path) if kind in PARQUET else read_json_lines(path, text_format, CHUNK_ROWS)
+        pieces = read_parquet(path, CHUNK_ROWS) if kind in PARQUET else read_json_lines(path, text_format, CHUNK_ROWS)
         for piece in pieces:
             yield piece, piece
 
@@ -158,14 +164,14 @@ def _check_spaces(column: CategoricalColumn, values: pd.Series[Any]) -> None:
 
 def _typed_groups(groups: pd.DataFrame, model: Any, decimal: str = ".") -> pd.DataFrame:
     """Groups with the type they had in training; those that were cut or missing are numbers or text again."""
-    bands = {str(name) for name in model._grouping.bands or {}}
+    bands = {str(name) for name in model.about_.grouping.bands or {}}
     known = [group if isinstance(group, tuple) else (group,) for group in model.groups_.tolist()]
     if groups.shape[1] and groups.shape[1] != len(known[0]):
         names = ", ".join(map(repr, groups.columns))
         raise ValueError(f"the model's groups are made of {len(known[0])} columns, --sensitive names {names}")
     groups = groups.copy()
     for j, name in enumerate(groups.columns):
-        values = [group[j] for group in known if group[j] != model._grouping.missing_group]
+        values = [group[j] for group in known if group[j] != model.about_.grouping.missing_group]
         groups[name] = as_type_of([0.0] if name in bands else values, groups[name], decimal)
     return groups
 
@@ -252,29 +258,6 @@ def _not_a_number(path: Path, options: dict[str, Any], numbers: list[str]) -> st
     return "a column that held numbers in training has other values"
 
 
-def _parquet_pieces(path: Path) -> Iterator[pd.DataFrame]:
-    parquet = import_parquet(path)
-    import pyarrow
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            if file.metadata.num_rows == 0:  # there is no batch, but there are columns
-                yield to_pandas(file.schema_arrow.empty_table())
-            for batch in file.iter_batches(batch_size=CHUNK_ROWS):
-                yield to_pandas(batch)
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
-
-
-def import_parquet(path: Path) -> Any:
-    """pyarrow's Parquet module."""
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(f"{path.name} needs pyarrow: pip install pyarrow") from error
-    return pyarrow.parquet
-
-
 @contextmanager
 def table_writer(
     path: Path, text_format: TextFormat = AS_FOUND, like: Path | None = None
@@ -283,11 +266,12 @@ def table_writer(
 
     What goes to standard output is text, separated as in the file that it is ``like``.
     """
+    encoding, kind = text_format.encoding or "utf8", ".csv"
     if is_standard(path):
         source = None if like is None or like.is_dir() or kind_of(like) not in SEPARATORS else like
         separator = text_format.delimiter or ("," if source is None else text_format.separator(source))
-        file = io.TextIOWrapper(standard_output(), encoding=text_format.encoding or "utf8", newline="")
-        yield from _write_text(file, path, separator, text_format)
+        file: Any = io.TextIOWrapper(standard_output(), encoding=encoding, newline="")
+        yield from _write_lines(file, path, kind, separator, text_format)
         file.detach()
         return
     with replacing(path) as temporary:
@@ -300,45 +284,35 @@ def table_writer(
             yield from _write_excel(temporary, path)
         else:
             with naming_output(path):
-                file = PACKED.get(packing, open)(temporary, "wt", encoding=text_format.encoding or "utf8", newline="")
-            if kind in JSON_LINES:
-                yield from _write_json_lines(file, path, text_format)
-            else:
-                separator = text_format.delimiter or SEPARATORS[kind] or "\t"
-                yield from _write_text(file, path, separator, text_format)
+                file = OPEN.get(packing, open)(temporary, "wt", encoding=encoding, newline="")
+            separator = text_format.delimiter or SEPARATORS.get(kind) or "\t"
+            yield from _write_lines(file, path, kind, separator, text_format)
 
 
-def _write_text(
-    file: Any, path: Path, separator: str, text_format: TextFormat
+def _write_lines(
+    file: Any, path: Path, kind: str, separator: str, text_format: TextFormat
 ) -> Iterator[Callable[[pd.DataFrame], None]]:
-    header = True
+    options: dict[str, Any] = {"sep": separator, "decimal": text_format.decimal or ".", "lineterminator": "\n"}
+    options |= {"index": False, "header": True}
 
     def write(piece: pd.DataFrame) -> None:
-        nonlocal header
-        options: dict[str, Any] = {"sep": separator, "decimal": text_format.decimal or ".", "lineterminator": "\n"}
-        with naming_output(path), naming_characters(path, text_format):
-            # pandas writes so few rows of many columns at a time that each column's costs recur without end.
-            piece.to_csv(file, index=False, header=header, chunksize=ROWS_TO_WRITE, **options)
-        header = False
+        lines = _json_lines(piece, path) if kind in JSON_LINES else None
+        try:
+            with naming_output(path):
+                if lines is not None:
+                    file.writelines(lines)
+                else:  # pandas writes so few rows of many columns at a time that each column's costs recur without end
+                    piece.to_csv(file, chunksize=ROWS_TO_WRITE, **options)
+        except UnicodeEncodeError as error:
+            character = error.object[error.start : error.end]
+            raise ValueError(f"{path}: {character!r} cannot be written in {text_format.encoding}") from error
+        options["header"] = False
 
     try:
         yield write
     finally:
         with naming_output(path):
             file.flush() if is_standard(path) else file.close()
-
-
-def _write_json_lines(file: Any, path: Path, text_format: TextFormat) -> Iterator[Callable[[pd.DataFrame], None]]:
-    def write(piece: pd.DataFrame) -> None:
-        lines = _json_lines(piece, path)
-        with naming_output(path), naming_characters(path, text_format):
-            file.writelines(lines)
-
-    try:
-        yield write
-    finally:
-        with naming_output(path):
-            file.close()
 
 
 def _json_lines(piece: pd.DataFrame, path: Path) -> list[str]:
@@ -412,16 +386,6 @@ def _check_cells(path: Path, table: pd.DataFrame) -> None:
                     f"{path}: column {short(name)} has {short(text)}, and a cell holds no control characters: "
                     "write .csv"
                 )
-
-
-@contextmanager
-def naming_characters(path: Path, text_format: TextFormat) -> Iterator[None]:
-    """What cannot be written in an encoding is named."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        character = error.object[error.start : error.end]
-        raise ValueError(f"{path}: {character!r} cannot be written in {text_format.encoding}") from error
 
 
 def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:

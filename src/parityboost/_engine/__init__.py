@@ -1,6 +1,6 @@
 """The passes over the rows that a round needs (``cpu`` has the protocol), and what is decided from their sums.
 
-Here belongs work on plain arrays that knows nothing of estimators, notions or the user's tables. ``kernels`` are the
-only modules that import numba, ``cuda`` the only ones that import CuPy. In which order passes are made belongs to
+Here belongs work on plain arrays that knows nothing of estimators, notions or the user's tables. Only
+``kernels`` imports numba, only ``cuda`` CuPy. In which order passes are made belongs to
 ``_fit``.
 """

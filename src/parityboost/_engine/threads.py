@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from .._arrays import on_card
+
 # Waking a thread costs about as much as this many elementary steps of a kernel.
 WORTH_A_THREAD = 1 << 18
 MAX_THREADS = 1024  # what a user, or a model file, may ask for
@@ -68,3 +70,14 @@ class Team:
             self._pool.shutdown()
         if "card" in vars(self):
             self.card.close()
+
+
+def kernels_for(values: Any) -> Any:
+    """``kernels.columns``, or what does the same on the graphics card if the values are there."""
+    if on_card(values):
+        from .cuda import tables
+
+        return tables
+    from .kernels import columns  # numba is needed only now
+
+    return columns

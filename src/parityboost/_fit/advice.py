@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Floats
-from .._choice.candidates import candidates
 from .._choice.frontier import SelectionData
 from .._choice.rule import Choice, Rounds
-from .._choice.settings import Settings
-from .._choice.thresholds import SAME_OBJECTIVE
+from .._choice.settings import SAME_OBJECTIVE, Settings
+from .._choice.thresholds import candidates
 from .._stats.rates import balanced_error_rate
-from .._table.inputs import first_few
+from .._table.grouping import first_few
 from .loop import Boosted
 
 # A class that is predicted so much less often than it occurs is hardly predicted at all.

@@ -22,18 +22,15 @@ from .._choice.settings import Settings
 from .._engine.codes import MISSING, N_CODES
 from .._engine.cpu import count_pairs
 from .._engine.threads import Team
-from .._model.averaged import average, covariance, differences, margins_of
+from .._model.averaged import average, covariance, differences
 from .._model.dial import Dial, ordered_weights
 from .._model.grid import all_on_grid
-from .._model.pairs import Effects, alone
-from .._model.tree_ensemble import CountPairs, place_pairs
-from .._table.binning import Binner
-from .._table.bundles import Bundles
-from .._table.inputs import stratified_split
+from .._model.tables import CountPairs, Effects, place_pairs
+from .._table.binning import Binner, Bundles
+from .._table.reading import stratified_split
 from .loop import Boosted, boost
-from .preparation import Part
 from .progress import BagsProgress
-from .samples import CodedSample, Sample, merge_equal_rows
+from .samples import CodedSample, Part, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
 # Of fewer rows than this one training after the other is fastest. A column to split makes about as much work as so many
@@ -130,7 +127,7 @@ class CodeTable:
 
     def margins(self, effects: Effects, rows: Rows) -> Floats:
         """What tables say about some of the rows."""
-        return margins_of(effects, (self.codes, self.bundles.bundle_of, self.bundles.code_of), rows)
+        return effects.margins(self.codes, self.bundles.bundle_of, self.bundles.code_of, rows)
 
     def count_pairs(self, part: Part) -> CountPairs:
         """A function that counts the sample weight in the cells of pairs of columns."""
@@ -229,7 +226,7 @@ def train_bags(
         deviation = max(deviation, boosted.largest_margin(theta) * LEAST_DEVIATION)
         scaled = margins / deviation
         return Bag(
-            boosted, effects, alone(effects), ensemble.importances(theta), threshold, deviation, fold.held, scaled
+            boosted, effects, effects.alone, ensemble.importances(theta), threshold, deviation, fold.held, scaled
         )
 
     # The kernels release the GIL: threads share the codes and need no copies.

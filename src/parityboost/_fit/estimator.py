@@ -16,8 +16,8 @@ from sklearn.utils import _safe_indexing
 
 from .._arrays import Codes, Floats
 from .._choice.settings import Settings
-from .._model.ensemble import EstimatorEnsemble
-from .rounds import Trained
+from .._model.trees import EstimatorRounds
+from .loop import Trained
 from .samples import CodedSample, Sample
 
 # Of the "leaves" that rows are put into, the classes that it predicts; there are as many as the native trees have.
@@ -114,10 +114,10 @@ class EstimatorLearner:
         """Predictions as codes of one column, 1 for the positive class."""
         return np.asarray(estimator.predict(X) == self._classes[1]).astype(np.uint8)
 
-    def ensemble(self, models: list[Any], alphas: Floats) -> EstimatorEnsemble:
-        return EstimatorEnsemble(models, alphas, self._classes[1])
+    def ensemble(self, models: list[Any], alphas: Floats) -> EstimatorRounds:
+        return EstimatorRounds(models, alphas, self._classes[1])
 
-    def selection_margins(self, ensemble: EstimatorEnsemble) -> Callable[[], Iterator[Floats]]:
+    def selection_margins(self, ensemble: EstimatorRounds) -> Callable[[], Iterator[Floats]]:
         return partial(ensemble.staged_margin, self._X_selection)
 
 

@@ -1,222 +1,161 @@
-"""The steps of `fit` once its input is read: the split, the learner, the loop, and what is kept."""
+"""The steps of `fit` of one training, once its input is read: the split, the learner, and what is kept."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from .._arrays import Floats
-from .._caller import warn_caller
-from .._choice.frontier import Chosen, SelectionData
+from .._choice.frontier import SelectionData
 from .._choice.settings import Settings
-from .._model.groups import GroupSource, sensitive_positions
-from .._model.warning import FitWarning
-from .._table.inputs import check_groups, group_names, shown
-from .._table.reading import ReadingMixin
-from .._table.weights import read_class_weight
-from ..notions import FairnessNotion
-from .constraints import read_orders, read_partners
-from .progress import Progress
+from .._model.glass_box import About
+from .._stats.rates import balanced_error_rate, error_rate
+from .._table.grouping import check_groups, group_names
+from .._table.reading import LabelledRows
+from .advice import Fitted
+from .loop import Boosted, Round
+from .samples import Part, to_masses
 
-if TYPE_CHECKING:
-    from .._table.bundles import Bundles
-    from .loop import Boosted
-    from .preparation import CodedTables, Part, Split
-    from .samples import CodedSample, Sample
+History = dict[str, "NDArray[Any] | list[str]"]  # plain columns, which every store of models can hold
 
 
-class TrainingMixin(ReadingMixin):
-    """The steps of training; a mixin of the classifier. What needs numba is imported when it is called."""
+def counted_rows(rows: LabelledRows) -> Part:
+    """The rows that count, with sample weights as integers."""
+    return Part(rows.positions, rows.cell, to_masses(rows.weights))
 
-    n_estimators: int
-    update: str
-    learning_rate: float = 1.0
-    class_weight: Any
-    estimator: Any
-    criterion: str
-    max_depth: int
-    interaction_cst: Any
-    monotonic_cst: Any
-    max_bins: int
-    categorical_features: Any
-    validation_fraction: float | None
-    sensitive_feature: Any
-    verbose: int
-    _group_source: GroupSource | None
-    _selection: SelectionData | None
-    _chosen: Chosen | None
-    _group_thresholds: Floats | None
 
-    def _split(self, X: Any, rows: Part, validation: Any, rng: np.random.RandomState) -> Split:
-        """Which rows to train on, and which to choose θ on: those given, some of the training rows, or all of these."""
-        from .preparation import Split, hold_out  # numba is needed only now
-
-        if validation is None:
-            return hold_out(X, rows, self.validation_fraction, rng)
-        X_selection, positions, cell, weights = self._read_validation(validation)
-        return Split(X, rows, X_selection, self._counted_rows(positions, cell, weights).on_host())
-
-    def _counted_rows(self, positions: NDArray[Any], cell: NDArray[Any], weights: Floats | None) -> Part:
-        from .preparation import Part
-        from .samples import to_masses
-
-        return Part(positions, cell, to_masses(weights))
-
-    def _check_samples(self, train: Sample, selection: Sample, notion: FairnessNotion) -> None:
-        self._check_totals(train.totals, None if selection is train else selection.totals, notion)
-
-    def _check_totals(self, train: Floats, selection: Floats | None, notion: FairnessNotion) -> None:
-        """Whether the rates of the notion are defined; of other rows to choose θ on as well."""
-        labels = [shown(label) for label in self._outcomes]
-        parts = [("training data", train), *([] if selection is None else [("validation data", selection)])]
-        check_groups(parts, self.groups_, labels, notion, self._sensitive_names)
-
-    def _check_settings(self, settings: Settings, has_validation: bool) -> None:
-        if settings.update == "real" and settings.learner_weight == "cost":
-            raise ValueError(
-                'learner_weight="cost" weighs votes of -1 and 1, and those of update="real" are their own weights: use '
-                'learner_weight="error" or another update'
-            )
-        if settings.costs_from == "validation" and not has_validation:
-            raise ValueError(
-                'costs_from="validation" needs a validation set: pass validation=… to fit, or set '
-                f"validation_fraction to a share between 0 and 1, got {self.validation_fraction!r}"
-            )
-
-    def _find_group_source(self, X: Any, rows: Part, split: Split, sensitive_features: Any) -> GroupSource:
-        """Where prediction will find the group of a row."""
-        n_groups = len(self.groups_)
-        columns = sensitive_positions(X, sensitive_features, self.sensitive_feature)
-        shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
-        source = GroupSource(self.groups_, shares / shares.sum(), columns, grouping=self._grouping)
-        if split.selection is not None:
-            source = source.agreeing_with(split.X_selection, split.selection.positions, split.selection.cell % n_groups)
-        return source
-
-    def _learner(self, rows: Part, split: Split, train: Sample, selection: Sample, rng: np.random.RandomState) -> Any:
-        """The weak learner: the native one on columns turned into codes, or any classifier on tables as they are."""
-        from .estimator import EstimatorLearner
-        from .loop import starting_factors
-        from .preparation import code_tables
-
-        start = starting_factors(train.totals, read_class_weight(self.class_weight, self._outcomes))
-        if self.estimator is not None:
-            self._refuse_tree_options()
-            if not has_fit_parameter(self.estimator, "sample_weight"):
-                raise ValueError(f"estimator {type(self.estimator).__name__} does not take sample_weight in fit")
-            chosen = self.categorical_features
-            if chosen is not None and not isinstance(chosen, str) and len(chosen):
-                raise ValueError(
-                    f"categorical_features is for the native stump, and {type(self.estimator).__name__} would take "
-                    f"these columns as they are: encode them before, or leave it out, got {chosen!r}"
-                )
-            return EstimatorLearner(
-                self.estimator, self._outcomes, split.X, train, split.X_selection, selection, start, rng
-            )
-        coded = code_tables(split, train, selection, self.max_bins, self.categorical_features)
-        if self._group_source is not None:
-            group = rows.cell % len(self.groups_)
-            self._group_source = self._group_source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
-        return self._stump_learner(coded, start, rng)
-
-    def _refuse_tree_options(self) -> None:
-        """An estimator of the user's own has its own parameters."""
-        for name, default in (("max_depth", 1), ("interaction_cst", None), ("monotonic_cst", None)):
-            value = getattr(self, name)
-            if value is not default and value != default:
-                raise ValueError(
-                    f"{name}={value!r} is for the native trees: with estimator={type(self.estimator).__name__} set it "
-                    "there"
-                )
-        if self.update == "real":
-            raise ValueError(
-                f'update="real" needs the leaves of the native trees: with estimator={type(self.estimator).__name__} '
-                'use update="discrete" or "confidence"'
-            )
-
-    def _stump_learner(self, coded: CodedTables, start: Floats, rng: np.random.RandomState) -> Any:
-        """The native weak learner; SMOTEBoost has one of its own."""
-        return self._native_learner(coded.bundles, coded.train, coded.selection, start)
-
-    def _native_learner(self, bundles: Bundles, train: CodedSample, selection: CodedSample, start: Floats) -> Any:
-        """Stumps or trees of depth two."""
-        from .trees import Growing, TreeLearner
-
-        names = [column.name for column in bundles.binner.columns]
-        orders = read_orders(self.monotonic_cst, names, bundles.binner)
-        partners = read_partners(self.interaction_cst, names)
-        rate = float(self.learning_rate) if self.update == "real" else None
-        growing = Growing(self.max_depth, self.criterion, orders, partners, rate)
-        return TreeLearner(bundles, train, selection, start, growing)
-
-    def _boost(self, learner: Any, settings: Settings, unit: float) -> Boosted:
-        from . import loop
-
-        progress = self._progress(learner) if self.verbose else None
-        boosted = loop.boost(learner, settings, progress, unit)
-        if progress is not None:
-            progress.close(boosted.choice.theta, boosted.stopped)
-        return boosted
-
-    def _progress(self, learner: Any) -> Progress:
-        return self._bar(self.n_estimators, 0)
-
-    def _bar(self, n_rounds: int, n_rows: int) -> Progress:
-        return Progress(type(self).__name__, n_rounds)
-
-    def _keep(self, boosted: Boosted, learner: Any, settings: Settings, columns: list[str] | None) -> None:
-        """What remains of training."""
-        from .history import history
-
-        self._fitted = settings
-        self._ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-        self.theta_ = boosted.choice.theta
-        thresholds = boosted.choice.thresholds
-        self.threshold_ = thresholds[self.theta_ - 1] if thresholds.ndim > 1 else float(thresholds[self.theta_ - 1])
-        if self._group_source is not None:
-            self._group_thresholds = thresholds
-        if settings.choose_theta:
-            self._selection = self._selection_data(learner)
-            self._chosen = self.theta_, self.threshold_
-        self.n_estimators_ = len(boosted.rounds)
-        self._history = history(
-            boosted,
-            settings,
-            group_names(self.groups_),
-            [shown(label) for label in self._outcomes],
-            columns,
-            learner.selection is not learner.train,
+def check_settings(settings: Settings, has_validation: bool, validation_fraction: Any) -> None:
+    """Whether what was asked for goes together."""
+    if settings.update == "real" and settings.learner_weight == "cost":
+        raise ValueError(
+            'learner_weight="cost" weighs votes of -1 and 1, and those of update="real" are their own weights: use '
+            'learner_weight="error" or another update'
+        )
+    if settings.costs_from == "validation" and not has_validation:
+        raise ValueError(
+            'costs_from="validation" needs a validation set: pass validation=… to fit, or set '
+            f"validation_fraction to a share between 0 and 1, got {validation_fraction!r}"
         )
 
-    def _selection_data(self, learner: Any) -> SelectionData:
-        """The rows that θ was chosen on."""
-        selection, n_cells = learner.selection, 2 * len(self.groups_)
-        cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), selection.sizes)
-        margins = learner.selection_margins(self._ensemble)
-        return SelectionData(cell, selection.sample_weight, len(self.groups_), margins)
 
-    def _speak(self, boosted: Boosted, settings: Settings, unit: float, columns: list[str] | None) -> None:
-        """Warn of a model that may be of no use, and keep the words."""
-        from .advice import Fitted
+def check_totals(about: About, train: Floats, selection: Floats | None, names: list[str]) -> None:
+    """Whether the rates of the notion are defined; of other rows to choose θ on as well."""
+    parts = [("training data", train), *([] if selection is None else [("validation data", selection)])]
+    check_groups(parts, about.groups, about.labels.shown, about.settings.notion, names)
 
-        self.warnings_: list[str] = []
-        if self._selection is not None:
-            names, labels = group_names(self.groups_), [shown(label) for label in self._outcomes]
-            self.warnings_ = Fitted(boosted, settings, self._selection, unit, names, labels, columns).messages()
-        for message in self.warnings_:
-            warn_caller(message, FitWarning)
-        self.warnings_ += self._said_positive()
 
-    def _said_positive(self) -> list[str]:
-        """Which of two texts is positive, if only the alphabet says so: kept, and shown by ``verbose``.
+def check_estimator(estimator: Any, given: dict[str, Any]) -> None:
+    """Whether a classifier of the user's own can be boosted, with none of the native trees' options."""
+    name = type(estimator).__name__
+    for option, default in (("max_depth", 1), ("interaction_cst", None), ("monotonic_cst", None)):
+        value = given.get(option, default)
+        if value is not default and value != default:
+            raise ValueError(f"{option}={value!r} is for the native trees: with estimator={name} set it there")
+    if given["update"] == "real":
+        raise ValueError(
+            f'update="real" needs the leaves of the native trees: with estimator={name} use update="discrete" or '
+            '"confidence"'
+        )
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(f"estimator {name} does not take sample_weight in fit")
+    chosen = given["categorical_features"]
+    if chosen is not None and not isinstance(chosen, str) and len(chosen):
+        raise ValueError(
+            f"categorical_features is for the native stump, and {name} would take these columns as they are: encode "
+            f"them before, or leave it out, got {chosen!r}"
+        )
 
-        No warning of Python's. Taking the last label is what scikit-learn's classifiers do, so most fits would warn.
-        """
-        told = self._say_positive()
-        if self.verbose:
-            print(*told, sep="\n", end="\n" if told else "", file=sys.stderr, flush=True)
-        return told
+
+class Kept(NamedTuple):
+    """What remains of one training."""
+
+    rounds: Any  # TreeRounds or EstimatorRounds
+    theta: int
+    threshold: Any
+    thresholds: Floats  # of each round
+    selection: SelectionData | None  # the rows that θ was chosen on
+    history: dict[str, Any]
+
+
+def keep(boosted: Boosted, learner: Any, about: About, columns: list[str] | None, depth: int) -> Kept:
+    """Without the rows that were trained on; ``columns`` are names of those that the native trees ask about."""
+    settings, theta = about.settings, boosted.choice.theta
+    rounds = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+    thresholds = boosted.choice.thresholds
+    threshold = thresholds[theta - 1] if thresholds.ndim > 1 else float(thresholds[theta - 1])
+    selection = None
+    if settings.choose_theta:
+        selection = selection_data(learner.selection, learner.selection_margins(rounds))
+    names = group_names(about.groups), about.labels.shown
+    table = history(boosted, settings, *names, columns, depth, learner.selection is not learner.train)
+    return Kept(rounds, theta, threshold, thresholds, selection, table)
+
+
+def selection_data(sample: Any, margins: Any) -> SelectionData:
+    """The rows of a sample, to choose on."""
+    n_cells = 2 * sample.n_groups
+    cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
+    return SelectionData(cell, sample.sample_weight, sample.n_groups, margins)
+
+
+def advise(boosted: Boosted, about: About, selection: SelectionData | None, unit: float, columns: Any) -> list[str]:
+    """What is to be said about a model that may be of no use."""
+    if selection is None:
+        return []
+    names = group_names(about.groups), about.labels.shown
+    return Fitted(boosted, about.settings, selection, unit, *names, columns).messages()
+
+
+def history(
+    boosted: Boosted,
+    settings: Settings,
+    groups: list[str],
+    labels: list[str],
+    columns: list[str] | None,
+    depth: int,
+    has_validation: bool,
+) -> History:
+    """Everything that the paper draws over the rounds: per column a list of text or an array, of one value a round."""
+    rounds = boosted.rounds
+    notion = settings.notion
+    z = np.array([r.z for r in rounds])
+    table: History = {"alpha": boosted.alphas, "error": np.array([r.error for r in rounds])}
+    if columns is not None:
+        table |= _features(rounds, columns, depth)
+    cost_counts = np.array([r.cost_counts for r in rounds])
+    for name, delta in notion.deltas(cost_counts).items():
+        table[f"delta_{name}"] = delta
+    costs = np.array([r.costs for r in rounds])
+    boosted_classes = sorted({label for gap in notion.gaps for label in (*gap.boosts, *gap.boosts_ahead)})
+    for k, group in enumerate(groups):
+        for label in boosted_classes:
+            table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
+    table["Z"] = z
+    # The bound holds where rows are multiplied by exp(-y·α·h) or more: not with confidences (Eq. 20 with γ = 1, as
+    # every C ≥ 1).
+    table["bound"] = np.cumprod(z) if settings.update != "confidence" else np.full(len(z), np.nan)
+    selection_counts = boosted.choice.counts
+    if has_validation:
+        measured = {"train": np.array([r.train_counts for r in rounds]), "validation": selection_counts}
+    else:
+        measured = {"train": selection_counts}
+    for prefix, counts in measured.items():
+        table[f"{prefix}_er"] = error_rate(counts)
+        table[f"{prefix}_ber"] = balanced_error_rate(counts)
+        table[f"{prefix}_violation"] = notion.violation(counts)
+        table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
+    if boosted.choice.thresholds.ndim == 1:
+        table["threshold"] = boosted.choice.thresholds
+    else:
+        table |= {f"threshold[{group}]": boosted.choice.thresholds[:, k] for k, group in enumerate(groups)}
+    return table
+
+
+def _features(rounds: list[Round], columns: list[str], depth: int) -> History:
+    """What the tree of each round asks about; the empty text where a side is not split."""
+    sides = {"feature": "root", "feature_left": "left", "feature_right": "right"} if depth > 1 else {"feature": "root"}
+    asked = {name: [getattr(r.model, side) for r in rounds] for name, side in sides.items()}
+    return {name: ["" if split is None else columns[split.feature] for split in of] for name, of in asked.items()}

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers
+from .._arrays import Floats, Integers
 from .._choice.settings import Settings
 from .._engine.codes import BLOCK_ROWS, N_CODES
-from .._engine.cpu import CpuRows
-from .._engine.kernels import boosting, splitting, trees
-from .._engine.kernels.passes import MAX_LEAVES
-from .._model.ensemble import StumpEnsemble
+from .._engine.cpu import NONE, Classes, CpuRows, Grown
+from .._engine.kernels import boosting, splitting
 from .._model.grid import ALPHA_GRID
-from .._model.tree_ensemble import TreeEnsemble, place_pairs
-from .._model.trees import Split, Stump, Tree
-from .._table.bundles import Bundles
-from .rounds import Round, Trained, charges_of
+from .._model.tables import place_pairs
+from .._model.trees import Split, Tree, TreeRounds
+from .._table.binning import Binner, Bundles
+from .._table.values import listed
+from .loop import Round, Trained, charges_of
 from .samples import CodedSample
 
 # A split is judged as if so much of all weight was in each of its leaves besides, of either class: with steps of any
@@ -68,8 +66,8 @@ class TreeLearner:
         self._team = self.train.team
         self.rows = self._place(train)
         self.selection_rows = self.rows if selection is train else selection.place(bundles.bundle_of)
-        n_features = len(bundles.bundle_of)
-        self._limits, self.classes = boosting.Limits.now(), self._start(start)
+        self._limits = boosting.Limits(boosting.ROOM, boosting.SHRUNK, boosting.LARGE)
+        self.classes = self._start(start)
         self.total: float = boosting.weigh(self.classes)
         columns = splitting.Columns(
             bundles.bundle_of,
@@ -79,28 +77,23 @@ class TreeLearner:
             bundles.binner.categorical,
             train.has_missing,
             train.has_other,
-            np.zeros(n_features, dtype=np.int8) if growing.orders is None else growing.orders,
+            np.zeros(len(bundles.bundle_of), dtype=np.int8) if growing.orders is None else growing.orders,
         )
-        found = splitting.Found(
-            np.empty(n_features), np.empty(n_features, dtype=np.int64), np.empty(n_features, dtype=np.bool_)
-        )
-        n_bundles = len(bundles.sizes)
-        self._search = boosting.Search(
-            np.zeros((n_bundles, 2, 2, N_CODES), dtype=np.int64),
-            self.rows.sum_masses(),
-            columns,
-            np.empty(n_features, dtype=np.bool_),
-            found,
-            trees.Grown.room(),
-        )
-        self._part = np.empty((n_bundles, 2, 2, N_CODES) if growing.depth > 1 else (0, 2, 2, N_CODES), dtype=np.int64)
+        n_features = len(bundles.bundle_of)
+        allowed, missing_left = np.empty((2, n_features), dtype=np.bool_)
+        found = splitting.Found(np.empty(n_features), np.empty(n_features, dtype=np.int64), missing_left)
+        hist = np.empty((N_CODES, 2), dtype=np.int64)
+        histograms = np.zeros((len(bundles.sizes), 2, 2, N_CODES), dtype=np.int64)
+        known = histograms, self.rows.sum_masses(), columns, allowed, found, Grown.room(), hist
+        self._search = splitting.Search(*known)
+        self._part = np.empty_like(histograms if growing.depth > 1 else histograms[:0])
 
     def _place(self, train: CodedSample) -> Any:
         return train.place(self._bundles.bundle_of)
 
-    def _start(self, start: Floats) -> boosting.Classes:
+    def _start(self, start: Floats) -> Classes:
         """Give all rows their weights; SMOTEBoost has rows that come later."""
-        classes = boosting.Classes.of(self.train.cell_mass, start)
+        classes = boosting.start_classes(self.train.cell_mass, start)
         self.rows.start_weights(start, classes)
         return classes
 
@@ -135,39 +128,40 @@ class TreeLearner:
     def _grow(self, histograms: Integers, total: float) -> float:
         """The best stump for these histograms, each side of which is split if that makes it purer; its error.
 
-        The same decisions as those of ``trees.grow``, with the passes shared out among threads or other machines.
+        The same decisions as those of ``boosting.grow``, with the passes shared out among threads or other machines.
         """
-        _, mass_of, columns, allowed, found, grown = self._search
-        how, rate = self._growing, self._growing.rate
-        prior = 0.0 if rate is None else PRIOR * total
-        criterion = splitting.ERROR if how.criterion == "error" else splitting.GINI
-        weighing = trees.Weighing(criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID)
+        search, weighing = self._search, self.weighing(total)
+        grown, allowed = search.grown, search.allowed
 
         def find_splits(values: Integers, limits: Floats) -> None:
-            self._team.run(
-                lambda first, last: splitting.best_splits(
-                    values, weighing.units, columns, criterion, allowed, limits, prior, first, last, found
-                ),
-                len(allowed),
-                4 * N_CODES,
-            )
+            def task(first: int, last: int) -> None:
+                splitting.best_splits(values, search, weighing, limits, np.empty_like(search.hist), first, last)
+
+            self._team.run(task, len(allowed), 4 * N_CODES)
 
         allowed[:] = True
         grown.limits[2] = 0.0, 1.0, splitting.TIE * total
         find_splits(histograms, grown.limits[2])
-        small = trees.settle_root(histograms, mass_of, columns, weighing, found, grown)
-        if how.depth > 1 and small != trees.NONE:
+        small = boosting.settle_root(histograms, search, weighing)
+        if self._growing.depth > 1 and small != NONE:
             part = self._part
             part[:] = 0
             self.rows.add_side(grown, small, part)
-            trees.list_partners(how.partners, grown.features[0], allowed)
+            boosting.list_partners(self._growing.partners, grown.features[0], allowed)
             for side in (small, 1 - small):
                 if side != small:
                     np.subtract(histograms, part, out=part)
                 if grown.side_sums[side].all():
                     find_splits(part, grown.limits[side])
-                    trees.settle_side(part, side, columns, weighing, found, grown)
-        return float(trees.settle_leaves(weighing, grown))
+                    boosting.settle_side(part, side, search, weighing)
+        return float(boosting.settle_leaves(weighing, grown))
+
+    def weighing(self, total: float) -> splitting.Weighing:
+        """How splits are judged if all rows weigh so much."""
+        rate = self._growing.rate
+        criterion = splitting.ERROR if self._growing.criterion == "error" else splitting.GINI
+        prior = 0.0 if rate is None else PRIOR * total
+        return splitting.Weighing(criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID)
 
     def wrong_weight(self, trained: Trained) -> Floats:
         """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
@@ -181,14 +175,11 @@ class TreeLearner:
 
         With votes of any size all rows are multiplied by exp(-y·h), and misclassified ones by C too.
         """
-        limits, classes = self._limits, self.classes
-        right, wrong = np.empty((2, MAX_LEAVES))
-        boosting.boosts_of(UPDATES[update], alpha, trained.votes, trained.shares, right, wrong)
-        factors = np.empty((2 * self.train.n_groups, MAX_LEAVES))
-        leaf_mass = np.asarray(trained.leaf_mass)
-        known = costs, right, wrong, trained.votes, self.train.cell_mass, leaf_mass
-        boosting.plan_weights(*known, limits, classes, factors, *boosting.room_to_count(factors.size // 2))
-        self.rows.change_weights(factors, classes)
+        limits, classes, plan = self._limits, self.classes, boosting.Plan.room(self.train.n_groups)
+        votes, shares, leaf_mass = trained.votes, trained.shares, np.asarray(trained.leaf_mass)
+        known = votes, shares, costs, self.train.cell_mass, leaf_mass
+        boosting.plan_weights(UPDATES[update], float(alpha), *known, limits, classes, plan)
+        self.rows.change_weights(plan.factors, classes)
         if boosting.check_sums(limits, classes):
             self.rows.list_anew(classes)
         before, self.total = self.total, boosting.weigh(classes)
@@ -213,7 +204,7 @@ class TreeLearner:
             return None
         return Several(self, settings, charges, most, keeps_leaves)
 
-    def _model(self, parts: list[Any]) -> Stump | Tree:
+    def _model(self, parts: list[Any]) -> Tree:
         """From features, splits, missing_left and gains, of the first split, the right side's and the left side's, and
         the votes and shares of the leaves from right to left.
         """
@@ -221,79 +212,59 @@ class TreeLearner:
         if self._growing.rate is None:
             votes = [int(vote) for vote in votes]
         splits = zip(*of_splits, strict=True)
-        root, right, left = (Split(*split) if split[0] != trees.NONE else None for split in splits)
-        if self._growing.depth > 1:
-            return Tree(root, left, right, tuple(votes[::-1]), tuple(shares[::-1]))  # type: ignore[arg-type]
-        return Stump(root.feature, root.split, root.missing_left, votes[3], votes[1], shares[3], shares[1])  # type: ignore[union-attr]
+        root, right, left = (Split(*split) if split[0] != NONE else None for split in splits)
+        return Tree(root, left, right, tuple(votes[::-1]), tuple(shares[::-1]))  # type: ignore[arg-type]
 
-    def ensemble(self, models: list[Any], alphas: Floats) -> Any:
+    def ensemble(self, models: list[Tree], alphas: Floats) -> TreeRounds:
         """What remains after training."""
         bundles = self._bundles
-        if self._growing.depth == 1:
-            return StumpEnsemble(bundles.binner, models, alphas)
-        ensemble = TreeEnsemble(bundles.binner, models, alphas)
-        ensemble.count_cells(
-            lambda pairs: self.rows.count_pairs(place_pairs(pairs, bundles.bundle_of, bundles.code_of)),
-            self.train.masses.unit,
-        )
-        return ensemble
+
+        def count(pairs: Any) -> Any:
+            return self.rows.count_pairs(place_pairs(pairs, bundles.bundle_of, bundles.code_of))
+
+        return TreeRounds.counted(bundles.binner, models, alphas, count, self.train.masses.unit)
 
     def selection_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
         """A function that goes through the margins of the ``selection`` rows again, without the rest of the learner."""
-        return staged_margins(self._bundles, self.selection_rows.codes_on_host(), ensemble)
+        bundles = self._bundles
+        return ensemble.staged_on(self.selection_rows.codes_on_host(), bundles.bundle_of, bundles.code_of)  # type: ignore[no-any-return]
 
 
 class Several:
     """Boosts some rounds at a time in compiled code: the processor's way of making the passes of :class:`TreeLearner`.
 
-    Parameters
-    ----------
-    learner : TreeLearner
-        Who has the rows and their weights.
-    settings : Settings
-        What is to be done.
-    charges : boosting.Charges
-        What groups pay for.
-    most : int
-        How many rounds there are at a time, at most; of many rows there are fewer.
-    keeps_leaves : bool
-        Whether each round comes with the leaves of the rows that θ is chosen on, or with counts of their predictions.
+    There are at most ``most`` rounds at a time, and fewer of many rows. If ``keeps_leaves``, each comes with the leaves
+    of the rows that θ is chosen on, and otherwise with counts of their predictions.
     """
 
     def __init__(
         self, learner: TreeLearner, settings: Settings, charges: boosting.Charges, most: int, keeps_leaves: bool
     ) -> None:
         self._learner, self._charges = learner, charges
-        how, rows, others = learner._growing, learner.rows, learner.selection_rows
+        growing, rows, others = learner._growing, learner.rows, learner.selection_rows
         self.most = most = max(min(most, MAX_CELLS // max(rows.arrays.codes.size, 1)), 1)
         self._below = None
-        if how.depth > 1:
+        if growing.depth > 1:
             rows.room_for_leaves()
-            if others is not rows:
-                others.room_for_leaves()
-            listed, gains, n_listed = rows.room_for_side()
-            self._below = trees.Below(listed, gains, n_listed, learner._part, how.partners)
-        self._train, self._other = rows.arrays, others.arrays
-        has_others = others is not rows
+            others.room_for_leaves()
+            self._below = boosting.Below(
+                rows.room_for_side(), np.empty(N_CODES, dtype=np.uint8), learner._part, growing.partners
+            )
+        self._train, self._other, has_others = rows.arrays, others.arrays, others is not rows
         if not has_others:
             self._other = self._other._replace(blocks=self._other.blocks[:0])
         by_others = settings.costs_from == "validation"
-        is_given = not isinstance(settings.threshold, str)
         self._how = boosting.How(
             UPDATES[settings.update],
             float(settings.learning_rate),
-            float(settings.threshold) if is_given else 0.0,
+            0.0 if isinstance(settings.threshold, str) else float(settings.threshold),
             settings.cumulative,
             by_others,
             keeps_leaves,
-            splitting.ERROR if how.criterion == "error" else splitting.GINI,
-            0.0 if how.rate is None else PRIOR,
-            how.rate or 0.0,
-            ALPHA_GRID,
+            learner.weighing(1.0),
         )
-        n_groups = learner.train.n_groups
+        n_groups, n_kept = learner.train.n_groups, len(others) if keeps_leaves else 0
         self._scratch = boosting.Scratch.room(n_groups, len(self._train.blocks), len(self._other.blocks))
-        n_kept = len(others) if keeps_leaves else 0
         self._records = boosting.Records.room(most, n_groups, n_kept, has_others and (by_others or not keeps_leaves))
 
     def next(self, n_rounds: int) -> tuple[list[Round], str | None]:
@@ -303,7 +274,6 @@ class Several:
             n_rounds,
             self._train,
             self._other,
-            learner.train.n_groups,
             learner._search,
             self._below,
             learner.rows.weights,
@@ -330,6 +300,62 @@ class Several:
         return rounds, WHY.get(why)
 
 
-def staged_margins(bundles: Bundles, codes: Codes, ensemble: Any) -> Callable[[], Iterator[Any]]:
-    """A function that goes through the margins of rows after each round."""
-    return partial(ensemble.staged_codes, codes, bundles.bundle_of, bundles.code_of)
+def read_partners(interaction_cst: Any, names: list[str]) -> NDArray[np.bool_]:
+    """Sets of columns as ``[set, column]``: a tree asks only about columns of one set, or about one column.
+
+    Columns that no set names are a set of their own, as in scikit-learn.
+    """
+    n_columns = len(names)
+    if interaction_cst is None or (isinstance(interaction_cst, str) and interaction_cst == "pairwise"):
+        return np.ones((1, n_columns), dtype=np.bool_)
+    if isinstance(interaction_cst, str):  # "no_interactions"
+        return np.zeros((0, n_columns), dtype=np.bool_)
+    sets = []
+    for members in interaction_cst:
+        if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__"):
+            raise ValueError(
+                f"interaction_cst must be a list of sets of columns, such as [{{{names[0]!r}}}], got {members!r} in it"
+            )
+        sets.append({_position(member, names, "interaction_cst") for member in members})
+    sets.append(set(range(n_columns)) - set().union(*sets))
+
+    partners = np.zeros((len(sets), n_columns), dtype=np.bool_)
+    for k, members in enumerate(sets):
+        partners[k, list(members)] = True
+    return partners
+
+
+def read_orders(monotonic_cst: Any, names: list[str], binner: Binner) -> NDArray[np.int8] | None:
+    """1, -1 or 0 per column: whether the score may only rise or fall with it; None if no column is restricted."""
+    if monotonic_cst is None:
+        return None
+    if isinstance(monotonic_cst, Mapping):
+        given = {_position(key, names, "monotonic_cst"): value for key, value in monotonic_cst.items()}
+    else:
+        values = list(monotonic_cst)
+        if len(values) != len(names):
+            raise ValueError(f"monotonic_cst has {len(values)} entries, but X has {len(names)} columns")
+        given = dict(enumerate(values))
+    orders = np.zeros(len(names), dtype=np.int8)
+    for column, order in given.items():
+        if not isinstance(order, (int, np.integer)) or int(order) not in (-1, 0, 1):
+            raise ValueError(
+                f"monotonic_cst of column {names[column]!r} must be 1 (the score may only rise with it), -1 (only "
+                f"fall) or 0, got {order!r}"
+            )
+        if order and binner.columns[column].categorical:
+            raise ValueError(
+                f"monotonic_cst: column {names[column]!r} holds categories, which have no order; make it a number, or "
+                "give it 0"
+            )
+        orders[column] = order
+    return orders if orders.any() else None
+
+
+def _position(column: Any, names: list[str], parameter: str) -> int:
+    """A column by its name or position."""
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, (int, np.integer)) and type(column) is not bool and 0 <= int(column) < len(names):
+        return int(column)
+    raise ValueError(f"{parameter} names the column {column!r}, which X does not have; its columns are {listed(names)}")

@@ -23,6 +23,7 @@ except ImportError:  # pragma: no cover (Windows)
 
 LONGEST_NAME = 50  # of the target in the temporary file's: in UTF-8 up to four times as many bytes, of 255
 STALE_SECONDS = 24 * 3600  # where files cannot be locked
+NOT_FILES = {stat.S_IFDIR: "folder", stat.S_IFBLK: "disk", stat.S_IFSOCK: "socket"}
 
 _unfinished: set[Path] = set()  # the temporary files of this process
 if hasattr(os, "register_at_fork"):
@@ -42,21 +43,32 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     target = Path(path).resolve()  # through links
     start = f".{target.name[:LONGEST_NAME]}."
-    _remove_stale(target.parent, start)
-    with _ending_cleanly():
+    _remove_stale(target.parent, re.compile(re.escape(start) + r"[0-9a-f]{16}\.tmp"))
+    # A process that is asked to end removes what is unfinished, unless the program has its own way to end.
+    main = threading.current_thread() is threading.main_thread()
+    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, _end)
+    temporary, lock = target.with_name(f"{start}{secrets.token_hex(8)}.tmp"), None
+    _unfinished.add(temporary)
+    try:
         with naming(path):
-            temporary, lock = _create(target.parent / start, 0o666 if old is None else 0o600)
-        try:
-            yield temporary
-            with naming(path):
-                if old is not None:
-                    _take_over(temporary, old)
-                temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-            _unfinished.discard(temporary)
-            if lock is not None:
-                os.close(lock)
+            lock = _create(temporary, 0o666 if old is None else 0o600)
+        yield temporary
+        with naming(path):
+            if old is not None:
+                if hasattr(os, "chown"):
+                    with suppress(PermissionError):
+                        os.chown(temporary, old.st_uid, old.st_gid)
+                temporary.chmod(stat.S_IMODE(old.st_mode))
+            temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+        _unfinished.discard(temporary)
+        if lock is not None:
+            os.close(lock)
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -71,7 +83,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 
 def check_writable(path: str | os.PathLike[str]) -> os.stat_result | None:
     """What is there under a name that is to be written to, None if nothing is; says so if it cannot be written to."""
-    shown = repr(os.fspath(path))
+    problem = "it is a symbolic link that leads back to itself"
     try:
         found = Path(path).stat()
     except FileNotFoundError:
@@ -80,14 +92,14 @@ def check_writable(path: str | os.PathLike[str]) -> os.stat_result | None:
             raise FileNotFoundError(f"there is no folder {str(parent)!r} to write {Path(path).name!r} into") from None
         return None
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(f"{shown} cannot be written: it is a symbolic link that leads back to itself") from None
-        raise
-    kinds = {stat.S_IFDIR: "folder", stat.S_IFBLK: "disk", stat.S_IFSOCK: "socket"}
-    kind = kinds.get(stat.S_IFMT(found.st_mode))
-    if kind is not None:
-        raise OSError(f"{shown} cannot be written: it is a {kind}, not a file")
-    return found
+        if error.errno != errno.ELOOP:
+            raise
+    else:
+        kind = NOT_FILES.get(stat.S_IFMT(found.st_mode))
+        if kind is None:
+            return found
+        problem = f"it is a {kind}, not a file"
+    raise OSError(f"{os.fspath(path)!r} cannot be written: {problem}")
 
 
 @contextmanager
@@ -101,65 +113,33 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
 
 
-def _create(start: Path, mode: int) -> tuple[Path, int | None]:
-    """An empty file of a new name, and the lock on it that tells those who live from those who left theirs behind."""
+def _create(path: Path, mode: int) -> int | None:
+    """Create an empty file; the lock on it tells those who live from those who left theirs behind."""
     while True:
-        path = start.with_name(f"{start.name}{secrets.token_hex(8)}.tmp")
-        _unfinished.add(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         if fcntl is None:  # pragma: no cover (Windows does not rename an open file)
             os.close(descriptor)
-            return path, None
+            return None
         with suppress(OSError):  # not every file system has locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if path.exists():
-            return path, descriptor
+            return descriptor
         os.close(descriptor)  # before it was locked, another process took it for a stale one
-        _unfinished.discard(path)
 
 
-def _take_over(path: Path, old: os.stat_result) -> None:
-    """Give a file the permissions, and if we may the owner, of the one that it replaces."""
-    if hasattr(os, "chown"):
-        with suppress(PermissionError):
-            os.chown(path, old.st_uid, old.st_gid)
-    path.chmod(stat.S_IMODE(old.st_mode))
-
-
-def _remove_stale(folder: Path, start: str) -> None:
+def _remove_stale(folder: Path, ours: re.Pattern[str]) -> None:
     """Remove what killed processes left behind of the same file."""
-    ours = re.compile(re.escape(start) + r"[0-9a-f]{16}\.tmp")
     for path in folder.iterdir():
-        if ours.fullmatch(path.name):
-            with suppress(OSError):  # another process writes it, or has just finished
-                _remove_if_stale(path)
-
-
-def _remove_if_stale(path: Path) -> None:
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode):
-        return
-    if fcntl is None:  # pragma: no cover (Windows)
-        if time.time() - found.st_mtime > STALE_SECONDS:
-            path.unlink()
-        return
-    with path.open("r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails as long as its writer lives
-        path.unlink()
-
-
-@contextmanager
-def _ending_cleanly() -> Iterator[None]:
-    """Remove what is unfinished also if the process is asked to end, unless the program has its own way to do so."""
-    main = threading.current_thread() is threading.main_thread()
-    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, _end)
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with suppress(OSError):  # another process writes it, or has just finished
+            if not ours.fullmatch(path.name) or not stat.S_ISREG(path.lstat().st_mode):
+                continue
+            if fcntl is None:  # pragma: no cover (Windows)
+                if time.time() - path.stat().st_mtime > STALE_SECONDS:
+                    path.unlink()
+                continue
+            with path.open("r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails as long as its writer lives
+                path.unlink()
 
 
 def _end(number: int, frame: Any) -> None:

@@ -5,23 +5,47 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from .strict_json import ModelFileError, Node
+from .strict_json import ModelFileError, Record, at, convert, each, fail
 
 NUMBER_TYPES = ("bool", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)), "float16", "float32", "float64")
 INT_RANGE = (-(2**63), 2**64 - 1)
-TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?([+-]\d\d:\d\d(:\d\d)?)?")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?([+-]\d\d:\d\d(:\d\d)?)?")
 CLOSED = ("left", "right", "both", "neither")
 MAX_ITEMS, MAX_DEPTH = 1000, 5  # of tuples
 MAX_LABEL = 100_000  # characters that a NumPy array keeps room for, per label
 WIDE_LABEL = 1000  # beyond this, labels are objects: predictions would keep so much room in every row
 SAME_HASH = 256  # values: those of (-1, -1, …) and (-2, -2, …) are alike, but more are made to be slow
+
+
+class Infinite(Record):
+    float: str
+
+
+class Several(Record):
+    tuple: Annotated[list[Any], Meta(max_length=MAX_ITEMS)]
+
+
+class OfNumpy(Record):
+    numpy: str
+    value: Any
+
+
+class Time(Record):
+    timestamp: str
+
+
+class Between(Record):
+    interval: Annotated[list[Any], Meta(min_length=2, max_length=2)]
+    closed: str
 
 
 def encode_value(value: Any, where: str) -> Any:
@@ -54,104 +78,112 @@ def encode_value(value: Any, where: str) -> Any:
     )
 
 
-def decode_value(node: Node, depth: int = 0) -> Any:
+def decode_value(value: Any, depth: int = 0) -> Any:
     """The reverse of :func:`encode_value`."""
-    value = node.value
-    if value is None or type(value) is bool:
+    if value is None or type(value) in (bool, str):
         return value
-    if type(value) is str:
-        return node.text()
     if type(value) is int:
-        return node.integer(*INT_RANGE)
+        return whole(value, *INT_RANGE)
     if type(value) is float:
         if not math.isfinite(value):  # 1e999
-            node.fail("a finite number")
+            fail("", "a finite number", value)
         return value
     if not isinstance(value, dict) or depth > MAX_DEPTH:
-        node.fail("a single value")
+        fail("", "a single value", value)
     if "float" in value:
-        return float(node.fields(["float"])["float"].one_of(["inf", "-inf"]))
+        return float(one_of(convert(value, Infinite).float, ("inf", "-inf"), "float"))
     if "tuple" in value:
-        return tuple(decode_values(node.fields(["tuple"])["tuple"], MAX_ITEMS, depth=depth + 1))
+        return tuple(decode_values(convert(value, Several).tuple, "tuple", depth + 1))
     if "numpy" in value:
-        fields = node.fields(["numpy", "value"])
-        name = fields["numpy"].one_of([*NUMBER_TYPES, "str"])
-        return _as_dtype([decode_value(fields["value"], depth + 1)], name, node)[0]
+        found = convert(value, OfNumpy)
+        with at("value"):
+            inner = decode_value(found.value, depth + 1)
+        return _as_dtype([inner], one_of(found.numpy, (*NUMBER_TYPES, "str"), "numpy"), value)[0]
+    make: Callable[[], Any]
+    if "timestamp" in value:
+        text = convert(value, Time).timestamp
+        if not TIME.fullmatch(text):
+            fail("timestamp", "a time such as '2022-06-30T00:00:00'", text)
+        make = partial(pd.Timestamp, text)
+    else:
+        between = convert(value, Between)
+        one_of(between.closed, CLOSED, "closed")
+        left, right = decode_values(between.interval, "interval", depth + 1)
+        make = partial(pd.Interval, left, right, between.closed)  # type: ignore[arg-type]
     try:
-        if "timestamp" in value:
-            text = node.fields(["timestamp"])["timestamp"]
-            if not TIMESTAMP.fullmatch(text.text()):
-                text.fail("a time such as '2022-06-30T00:00:00'")
-            return pd.Timestamp(text.value)
-        fields = node.fields(["interval", "closed"])
-        left, right = (decode_value(item, depth + 1) for item in fields["interval"].items(2, 2))
-        return pd.Interval(left, right, closed=fields["closed"].one_of(CLOSED))  # type: ignore[arg-type]
-    except ModelFileError:
-        raise
+        return make()
     except (ValueError, TypeError, OverflowError) as error:  # no such day; left end above the right one
-        node.fail(f"a valid value ({error})")
+        fail("", f"a valid value ({error})", value)
 
 
-def decode_values(node: Node, most: int, least: int = 0, depth: int = 0) -> list[Any]:
-    """A list of values. Text and whole numbers, of which there may be millions, are checked all at once if they can."""
-    values = node.values(most, least)
+def whole(value: int, low: int, high: int, where: str = "") -> int:
+    """A number that is in its range."""
+    if not low <= value <= high:
+        fail(where, f"a whole number from {low} to {high}", value)
+    return value
+
+
+def one_of(value: Any, choices: Collection[str], where: str) -> str:
+    """A text that is known."""
+    if not isinstance(value, str) or value not in choices:
+        fail(where, f"one of {', '.join(map(repr, choices))}", value)
+    return value
+
+
+def decode_values(values: list[Any], where: str, depth: int = 0) -> list[Any]:
+    """A list of values. Text and whole numbers, of which there may be millions, are checked all at once."""
     kinds = set(map(type, values))
-    if kinds == {str}:
-        with suppress(UnicodeEncodeError):
-            "".join(values).encode("utf8")
-            return list(values)
-    elif kinds == {int} and INT_RANGE[0] <= min(values) and max(values) <= INT_RANGE[1]:
-        return list(values)
-    return [decode_value(item, depth) for item in node.items(most, least)]
+    if kinds == {str} or (kinds == {int} and INT_RANGE[0] <= min(values) and max(values) <= INT_RANGE[1]):
+        return values
+    return each(where, values, partial(decode_value, depth=depth))
 
 
-def decode_distinct(node: Node, most: int, least: int = 0) -> list[Any]:
+def decode_distinct(given: list[Any], where: str) -> list[Any]:
     """A list of values, no two of them equal or missing."""
-    values = decode_values(node, most, least)
+    values = decode_values(given, where)
     # A look-up goes through all that have the same hash, and numbers and tuples of them can be chosen to have one.
     if len(values) > SAME_HASH and max(Counter(map(hash, values)).values()) > SAME_HASH:
-        node.fail(f"values of which no more than {SAME_HASH} have the same hash")
+        fail(where, f"values of which no more than {SAME_HASH} have the same hash", given)
     seen: set[Any] = set(values)
     if len(seen) == len(values) and None not in seen:
         return values
     seen.clear()
     for i, value in enumerate(values):
         if value is None or value in seen:
-            Node(node.value[i], f"{node.where}[{i}]").fail("a value that is not there yet")
+            fail(f"{where}[{i}]", "a value that is not there yet", given[i])
         seen.add(value)
     return values
 
 
-def encode_array(array: NDArray[Any], where: str) -> dict[str, Any]:
-    """A one-dimensional array with its dtype."""
-    if array.dtype != object and array.dtype.kind != "U" and array.dtype.name not in NUMBER_TYPES:
-        raise ModelFileError(f"{where}: an array of dtype {array.dtype} cannot be stored")
-    dtype = array.dtype.name
-    if array.dtype.kind == "U":
-        width = array.dtype.itemsize // 4
-        dtype = f"str{width}" if width <= MAX_LABEL else "object"
-    return {"dtype": dtype, "values": [encode_value(value, where) for value in array.tolist()]}
+class Labels(Record):
+    """A one-dimensional array of two different values, with its dtype."""
 
+    dtype: str
+    values: Annotated[list[Any], Meta(min_length=2, max_length=2)]
 
-def decode_array(node: Node, most: int, least: int = 0) -> NDArray[Any]:
-    """The reverse of :func:`encode_array`; the values are distinct."""
-    fields = node.fields(["dtype", "values"])
-    values = decode_distinct(fields["values"], most, least)
-    dtype = fields["dtype"].text()
-    if dtype == "object":
-        return object_array(values)
-    if re.fullmatch(r"str\d{1,6}", dtype):
-        length = fields["dtype"]
-        if (
-            not max((len(value) for value in values if isinstance(value, str)), default=0)
-            <= int(dtype[3:])
-            <= MAX_LABEL
-        ):
-            length.fail(f"'str' and a number from the length of the longest value to {MAX_LABEL}")
-        if int(dtype[3:]) > WIDE_LABEL:
-            return object_array(_as_dtype(values, "str", fields["values"]).tolist())
-        return _as_dtype(values, "str", fields["values"], int(dtype[3:]))
-    return _as_dtype(values, fields["dtype"].one_of(NUMBER_TYPES), fields["values"])
+    @classmethod
+    def of_array(cls, array: NDArray[Any], where: str) -> Labels:
+        if array.dtype != object and array.dtype.kind != "U" and array.dtype.name not in NUMBER_TYPES:
+            raise ModelFileError(f"{where}: an array of dtype {array.dtype} cannot be stored")
+        dtype = array.dtype.name
+        if array.dtype.kind == "U":
+            width = array.dtype.itemsize // 4
+            dtype = f"str{width}" if width <= MAX_LABEL else "object"
+        return cls(dtype, [encode_value(value, where) for value in array.tolist()])
+
+    def read(self) -> NDArray[Any]:
+        values = decode_distinct(self.values, "values")
+        width = int(self.dtype[3:]) if re.fullmatch(r"str\d{1,6}", self.dtype) else None
+        if self.dtype == "object":
+            return object_array(values)
+        if width is None:
+            one_of(self.dtype, NUMBER_TYPES, "dtype")
+        elif not max((len(value) for value in values if isinstance(value, str)), default=0) <= width <= MAX_LABEL:
+            fail("dtype", f"'str' and a number from the length of the longest value to {MAX_LABEL}", self.dtype)
+        wide = width is not None and width > WIDE_LABEL
+        with at("values"):
+            array = _as_dtype(values, self.dtype if width is None else "str", self.values, None if wide else width)
+        return object_array(array.tolist()) if wide else array
 
 
 def object_array(values: list[Any]) -> NDArray[Any]:
@@ -161,8 +193,8 @@ def object_array(values: list[Any]) -> NDArray[Any]:
     return array
 
 
-def _as_dtype(values: list[Any], name: str, node: Node, length: int | None = None) -> NDArray[Any]:
-    """An array that holds exactly these values."""
+def _as_dtype(values: list[Any], name: str, given: Any, length: int | None = None) -> NDArray[Any]:
+    """An array that holds exactly these values; ``given`` is what the file has."""
     kinds = {"b": (bool,), "s": (str,), "i": (int,), "u": (int,), "f": (float, int)}[name[0]]
     dtype = np.dtype(f"<U{length}" if length else "U" if name == "str" else name)
     fits = all(type(value) in kinds for value in values)
@@ -176,7 +208,7 @@ def _as_dtype(values: list[Any], name: str, node: Node, length: int | None = Non
                     return array
             except OverflowError:
                 pass
-    return node.fail(f"what dtype {name} can hold")
+    return fail("", f"what dtype {name} can hold", given)
 
 
 def to_plain(value: Any) -> Any:

@@ -1,30 +1,81 @@
 """A model as an ONNX graph: per column a code, by comparison, and a look-up in the tables of columns and of pairs.
 
 Only what changes the score is computed: an edge between two bins of equal score and a category that scores like all
-others are left out.
+others are left out. Thresholds per group that are no step function of one column have a table of their own. The groups
+are then those of columns of X, or of inputs of their own, each of which is a *part*.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Floats
+from .._arrays import Floats, Integers
 from .._engine.codes import MISSING
 from .._extras import install
-from .._table.binning import Column, NumericColumn
+from .._model.glass_box import GlassBox
+from .._model.groups import GroupSource
+from .._table.binning import CategoricalColumn, Column, NumericColumn
+from .._table.grouping import band_names, read_edges, sensitive_frame
 from .._table.sources import NumberSource, Source, raise_infinite, read_sources
 from .atomic import write_atomically
-from .onnx_graph import OUTPUTS, Code, Graph, category_texts, input_names, is_text, label_values, unused_name
-from .onnx_groups import Part, add_thresholds, missing_text, own_inputs, own_names, read_parts
+from .onnx_graph import (
+    OUTPUTS,
+    Code,
+    Graph,
+    category_texts,
+    input_names,
+    is_text,
+    label_values,
+    missing_text,
+    unused_name,
+)
 
 OLDEST_OPSET = 13
 
 
-def to_onnx(model: Any, path: Any, opset: int) -> Any:
+class Part(NamedTuple):
+    """One of the columns that make the groups."""
+
+    values: list[Any]  # that occur in groups, each once
+    column: Column  # what tells them apart
+    position: Integers  # per code of the column that of its value; one more for any other
+
+
+def read_parts(source: GroupSource) -> list[Part]:
+    """The parts of the groups, in their order."""
+    cuts = [read_edges(name, edges) for name, edges in (source.grouping.bands or {}).items()]
+    missing, parts = source.grouping.missing_group, []
+    for name, in_groups in zip(own_names(source), zip(*_as_tuples(source.groups), strict=True), strict=True):
+        values = list(dict.fromkeys(in_groups))
+        known = [value for value in values if value != missing]
+        place = {value: k for k, value in enumerate(values)}
+        edges = next((edges for edges in cuts if set(known) <= set(band_names(edges))), None)
+        column: Column
+        if edges is None:
+            column, codes = CategoricalColumn(name, tuple(known)), [*known, None]  # the last code is for all others
+        else:  # a number at an edge is in the band above it
+            codes = band_names(edges)
+            column = NumericColumn(name, np.nextafter(edges, -np.inf), len(codes))
+        parts.append(Part(values, column, np.array([place.get(value, len(values)) for value in (missing, *codes)])))
+    return parts
+
+
+def own_names(source: GroupSource) -> list[str]:
+    """What the inputs are called if the groups are no columns of X."""
+    n_parts = len(_as_tuples(source.groups)[0])
+    return ["sensitive_features"] if n_parts == 1 else [f"s{j}" for j in range(n_parts)]
+
+
+def _as_tuples(groups: NDArray[Any]) -> list[tuple[Any, ...]]:
+    return [group if isinstance(group, tuple) else (group,) for group in groups.tolist()]
+
+
+def to_onnx(box: GlassBox, path: Any, opset: int) -> Any:
     """The graph of a fitted model, written to ``path`` if there is one."""
     try:
         import onnx
@@ -34,22 +85,17 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
     if not OLDEST_OPSET <= opset <= newest:
         raise ValueError(f"opset must be from {OLDEST_OPSET} to {newest}, what the installed onnx knows, got {opset!r}")
 
-    check_is_fitted(model)
-    source = model._group_source
-    calibrator = getattr(model, "_calibrator", None)  # of the margin, whatever the thresholds are
+    source, calibrator, labels = box.about.source, box.calibrator, box.about.labels
     apart = source is not None and (source.codes is None or calibrator is not None)  # thresholds on their own
-    (tables, pairs), constant = (model._feature_effects(pure=False), 0.0) if apart else model._score_effects(pure=False)
-    if apart:  # without the thresholds that are in them where a feature tells the groups
-        tables, pairs = model._ensemble.effects(model.theta_)
-    columns = model._ensemble.binner.columns
-    graph = Graph(onnx, input_names(columns))
+    effects, constant = (box.effects, 0.0) if apart else box.score_effects(pure=False)
+    graph = Graph(onnx, input_names(box.columns))
     scores = []
     codes: dict[int, Code] = {}  # of the columns that are used
-    kinds = [[table] for table in tables]  # per code, what has to be told apart
-    for pair in pairs:
+    kinds = [[table] for table in effects.tables]  # per code, what has to be told apart
+    for pair in effects.pairs:
         for f, of_pair in zip(pair.features, pair.kinds, strict=True):
             kinds[f].append(of_pair)
-    for f, (column, name, table) in enumerate(zip(columns, graph.inputs, tables, strict=True)):
+    for f, (column, name, table) in enumerate(zip(box.columns, graph.inputs, effects.tables, strict=True)):
         graph.add_input(name, is_text(column))
         if is_text(column):
             category_texts(column)  # also of a column that is not used: its input has to be made all the same
@@ -61,35 +107,45 @@ def to_onnx(model: Any, path: Any, opset: int) -> Any:
             constant += table[MISSING]
         else:
             scores.append(graph.lookup(codes[f].name, table[codes[f].stands_for]))
-    for pair in pairs:
+    for pair in effects.pairs:
         scores.append(graph.pair_score(pair, *(codes.get(f) for f in pair.features)))
     if not scores:  # the same score for all
         scores.append(graph.zeros())
-    if calibrator is not None:
-        offset = constant if apart else constant + float(model.threshold_)
+    if calibrator is not None:  # of the margin, whatever the thresholds are
+        offset = constant if apart else constant + float(box.threshold)
         margin = graph.node("Add", graph.node("Sum", *scores), graph.constant(float(offset)))
-        graph.calibrate(margin, calibrator, model._positive_is_first)
-    if apart:
-        parts = read_parts(source)
-        scores.append(
-            add_thresholds(graph, source, parts, _group_inputs(graph, source, parts, columns), model.threshold_)
-        )
-    graph.decide(scores, float(constant), label_values(model._outcomes), model._positive_is_first)
-    proto = graph.model(model, opset)
+        graph.calibrate(margin, calibrator, labels.positive_is_first)
+    if source is not None and apart:
+        scores.append(_add_thresholds(graph, source, box))
+    graph.decide(scores, float(constant), label_values(labels.outcomes), labels.positive_is_first)
+    proto = graph.model({"classes": repr(labels.classes.tolist())}, opset)
     if path is not None:
         write_atomically(path, proto.SerializeToString())
     return proto
 
 
-def _group_inputs(graph: Graph, source: Any, parts: list[Part], columns: tuple[Column, ...]) -> list[tuple[str, str]]:
-    """The name of each part's input, and its text for a missing value."""
-    if source.columns:
-        of_x = [(graph.inputs[f], columns[f]) for f in source.columns]
-        return [(name, missing_text(category_texts(column)) if is_text(column) else "") for name, column in of_x]
-    names = [unused_name(name, {*graph.inputs, *OUTPUTS}) for name in own_names(parts)]
-    for name, part in zip(names, parts, strict=True):
-        graph.add_input(name, part.is_text)
-    return [(name, missing_text(part.texts)) for name, part in zip(names, parts, strict=True)]
+def _add_thresholds(graph: Graph, source: GroupSource, box: GlassBox) -> str:
+    """The node that has minus the threshold of each row."""
+    parts = read_parts(source)
+    table = np.full([len(part.values) + 1 for part in parts], source.mean(box.threshold))
+    for group, threshold in zip(_as_tuples(source.groups), box.threshold.tolist(), strict=True):
+        table[tuple(part.values.index(value) for part, value in zip(parts, group, strict=True))] = threshold
+    names = [graph.inputs[f] for f in source.columns] or _unused_names(source, graph.inputs)
+    position = None
+    for j, (part, name) in enumerate(zip(parts, names, strict=True)):
+        of_x = box.columns[source.columns[j]] if source.columns else part.column
+        if not source.columns:
+            graph.add_input(name, is_text(part.column))
+        missing = missing_text(category_texts(of_x)) if is_text(of_x) else None
+        code = graph.column_code(part.column, name, part.position, missing)
+        stride = int(np.prod(table.shape[j + 1 :], dtype=np.int64))
+        scaled = graph.lookup(code.name, part.position[code.stands_for] * stride)
+        position = scaled if position is None else graph.node("Add", position, scaled)
+    return graph.lookup(str(position), -table.ravel())
+
+
+def _unused_names(source: GroupSource, inputs: Iterable[str]) -> list[str]:
+    return [unused_name(name, {*inputs, *OUTPUTS}) for name in own_names(source)]
 
 
 def onnx_inputs(model: Any, X: Any, *, sensitive_features: Any = None) -> dict[str, NDArray[Any]]:
@@ -97,7 +153,7 @@ def onnx_inputs(model: Any, X: Any, *, sensitive_features: Any = None) -> dict[s
 
     Parameters
     ----------
-    model : AdaFairClassifier or AdaBoostClassifier
+    model : AdaFairClassifier, ParityBoostClassifier, AdaBoostClassifier or GlassBox
         The fitted model.
     X : DataFrame or array-like of shape (n_samples, n_features)
         Whatever ``model.predict`` takes. Infinite numbers are refused.
@@ -124,22 +180,38 @@ def onnx_inputs(model: Any, X: Any, *, sensitive_features: Any = None) -> dict[s
     >>> bool((label == model.predict(adult.data)).all())
     True
     """
-    check_is_fitted(model)
-    model._feature_effects(pure=False)  # says so if the model has no tables
-    sources, binner = read_sources(model._read_new(X)), model._ensemble.binner
-    binner.check(sources)
+    box = model if isinstance(model, GlassBox) else model.glass_box_  # says so if it has none
+    sources = read_sources(box.read(X))
+    box.binner.check(sources)
     found = {
         name: (_text_input(column, source) if is_text(column) else _number_input(column, source))[:, None]
-        for name, column, source in zip(input_names(binner.columns), binner.columns, sources, strict=True)
+        for name, column, source in zip(input_names(box.columns), box.columns, sources, strict=True)
     }
-    of_groups = model._group_source
+    of_groups = box.about.source
     if of_groups is not None and not of_groups.columns:
         if sensitive_features is None:
             raise ValueError("this model has a threshold per group, and the groups are no column of X: pass them too")
-        parts = read_parts(of_groups)
-        names = [unused_name(name, {*found, *OUTPUTS}) for name in own_names(parts)]
-        for name, values in zip(names, own_inputs(parts, sensitive_features, len(sources[0])), strict=True):
-            found[name] = values[:, None]
+        inputs = _own_inputs(read_parts(of_groups), sensitive_features, len(sources[0]))
+        found |= {name: values[:, None] for name, values in zip(_unused_names(of_groups, found), inputs, strict=True)}
+    return found
+
+
+def _own_inputs(parts: list[Part], sensitive_features: Any, n_rows: int) -> list[NDArray[Any]]:
+    """The groups of rows as inputs of the graph."""
+    frame = sensitive_frame(sensitive_features)
+    if frame.shape != (n_rows, len(parts)):
+        raise ValueError(
+            f"sensitive_features must have {n_rows} rows and {len(parts)} columns, as the model's groups, got "
+            f"{frame.shape[0]} and {frame.shape[1]}"
+        )
+    found = []
+    for j, part in enumerate(parts):
+        column = frame.iloc[:, j]
+        if is_text(part.column):
+            texts = column.astype(object).map(str, na_action="ignore")
+            found.append(texts.fillna(missing_text(category_texts(part.column))).to_numpy(dtype=object))
+        else:
+            found.append(pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan))
     return found
 
 

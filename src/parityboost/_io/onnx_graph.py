@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from .._engine.codes import MISSING
 from .._model.calibration import Calibrator
-from .._model.pairs import Pair
+from .._model.tables import Pair
 from .._table.binning import Column, NumericColumn
-from .onnx_groups import missing_text
 
 OUTPUTS = ("label", "probabilities", "score", "calibrated")
 ML_OPSET = 2
@@ -52,6 +51,11 @@ def category_texts(column: Any) -> list[str]:
     if twice:
         raise ValueError(f"column {column.name!r}: two categories read {twice[0]!r}, so ONNX cannot tell them apart")
     return texts
+
+
+def missing_text(texts: list[str]) -> str:
+    """The text that stands for a missing value among the texts of categories."""
+    return next(text for text in ("", *(f"missing {i}" for i in range(len(texts)))) if text not in texts)
 
 
 def label_values(classes: NDArray[Any]) -> NDArray[Any]:
@@ -108,8 +112,11 @@ class Graph:
         self._nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **attributes))
         return output
 
-    def column_code(self, column: Column, name: str, kinds: NDArray[Any]) -> Code:
-        """A number for each row that tells the codes of different kinds apart, ``kinds[code]``."""
+    def column_code(self, column: Column, name: str, kinds: NDArray[Any], missing: str | None = None) -> Code:
+        """A number for each row that tells the codes of different kinds apart, ``kinds[code]``.
+
+        The text for a missing value is the first that is no category, unless ``missing`` says another one.
+        """
         if isinstance(column, NumericColumn):
             steps = np.flatnonzero(kinds[2:] != kinds[1:-1])  # the edges at which something changes
             # Code = #{edge < x} as in training. The first edge lies below every number, so that NaN alone has code 0.
@@ -122,21 +129,15 @@ class Graph:
         numbers = list(range(1, len(stands_for)))
         if is_text(column):
             texts = category_texts(column)
-            keys = [text.encode("utf8") for text in (missing_text(texts), *(texts[i] for i in kept))]
-            encoded = self.node(
-                "LabelEncoder",
-                name,
-                domain="ai.onnx.ml",
-                keys_strings=keys,
-                values_int64s=numbers,
-                default_int64=0,
-            )
+            missing = missing_text(texts) if missing is None else missing
+            keys = [text.encode("utf8") for text in (missing, *(texts[i] for i in kept))]
+            how: dict[str, Any] = {"keys_strings": keys, "values_int64s": numbers, "default_int64": 0}
+            encoded = self.node("LabelEncoder", name, domain="ai.onnx.ml", **how)
             return Code(self.node("Squeeze", encoded, self.constant([1])), stands_for)
         for i in kept:
             if isinstance(column.categories[i], int) and abs(column.categories[i]) >= EXACT_INTS:
-                raise ValueError(
-                    f"column {column.name!r}: the category {column.categories[i]} is too large for ONNX's double"
-                )
+                shown = f"{column.categories[i]!s:.20}"
+                raise ValueError(f"column {column.name!r}: the category {shown} is too large for ONNX's double")
         categories = self.constant(np.array([float(column.categories[i]) for i in kept]))
         same = self.node("Equal", name, categories)
         return Code(self.count(self.node("Concat", self.node("IsNaN", name), same, axis=1), numbers), stands_for)
@@ -198,7 +199,7 @@ class Graph:
         self.node("Concat", *(shares[::-1] if positive_is_first else shares), axis=1, output="calibrated")
         self._calibrated = True
 
-    def model(self, model: Any, opset: int) -> Any:
+    def model(self, properties: dict[str, str], opset: int) -> Any:
         """The finished graph, checked."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         outputs = [
@@ -209,8 +210,7 @@ class Graph:
         if self._calibrated:
             note = "shares of each class to expect, in their order"
             outputs.append(helper.make_tensor_value_info("calibrated", double, ["rows", 2], note))
-        name = type(model).__name__
-        graph = helper.make_graph(self._nodes, name, self._inputs, outputs, self._constants)
+        graph = helper.make_graph(self._nodes, "parityboost", self._inputs, outputs, self._constants)
         opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
         proto = helper.make_model(
             graph,
@@ -218,7 +218,7 @@ class Graph:
             ir_version=helper.find_min_ir_version_for(opsets),  # so that older runtimes read it too
             producer_name="parityboost",
         )
-        helper.set_model_props(proto, {"classes": repr(model.classes_.tolist()), "theta": str(model.theta_)})
+        helper.set_model_props(proto, properties)
         self.onnx.checker.check_model(proto)
         return proto
 

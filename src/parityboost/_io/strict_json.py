@@ -1,16 +1,33 @@
-"""JSON from anywhere, read without trust: every value is asked for by its type and range, every error says where."""
+"""JSON from anywhere, read without trust: what msgspec would let pass is refused first, and every error says where."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NoReturn
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, Self, TypeVar
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
+
+from . import limits
+
+Found = TypeVar("Found")
 
 LONGEST_INT = 20  # digits and sign: what 64 bits hold
+CHECKSUM = re.compile(rb',\n  "sha256": "([0-9a-f]{64})"\n}\n')
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+WORDS = {
+    **{"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false"},
+    **{"array": "a list", "object": "an object", "null": "null"},
+}
+# Each part of these has a line of its own; of lists "[]" are the elements.
+ONE_PER_LINE = {
+    *("", "made_with", "parameters", "columns", "trees", "pairs", "history"),
+    *("average", "ends", "ends[]", "tables", "spread", "dial", "spreads", "spreads[]", "covariance", "points"),
+}
 
 
 class ModelFileError(ValueError):
@@ -32,97 +49,97 @@ class ModelFileError(ValueError):
     """
 
 
-@dataclass(frozen=True)
-class Node:
-    """A value of the document, and where it stands."""
-
-    value: Any
-    where: str = ""
-
-    def fail(self, expected: str) -> NoReturn:
-        raise ModelFileError(f"{self.where or 'the document'}: expected {expected}, got {_shown(self.value)}")
-
-    def fields(self, required: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Node]:
-        """The fields of an object; none may be missing, and none may be there that is not known."""
-        required, known = list(required), {*required, *optional}
-        found = self.mapping()
-        absent = [key for key in required if key not in found]
-        if absent:
-            self.fail(f"a field {absent[0]!r}")
-        unknown = [key for key in found if key not in known]
-        if unknown:
-            found[unknown[0]].fail(f"no such field; known are {', '.join(sorted(known))}")
-        return found
-
-    def mapping(self) -> dict[str, Node]:
-        """The fields of an object, whatever they are called."""
-        if not isinstance(self.value, dict):
-            self.fail("an object")
-        prefix = f"{self.where}." if self.where else ""
-        return {key: Node(value, prefix + _shown_key(key)) for key, value in self.value.items()}
-
-    def items(self, most: int, least: int = 0) -> list[Node]:
-        """The elements of a list."""
-        return [Node(value, f"{self.where}[{i}]") for i, value in enumerate(self.values(most, least))]
-
-    def values(self, most: int, least: int = 0) -> list[Any]:
-        """The elements of a list as they are, if there are too many for a node each."""
-        if not isinstance(self.value, list) or not least <= len(self.value) <= most:
-            self.fail(f"a list of {least} to {most} values" if least < most else f"a list of {most} values")
-        return self.value
-
-    def integer(self, low: int, high: int) -> int:
-        if type(self.value) is not int or not low <= self.value <= high:  # True is no number here
-            self.fail(f"a whole number from {low} to {high}")
-        return self.value
-
-    def number(self, low: float, high: float) -> float:
-        if type(self.value) not in (int, float) or not low <= self.value <= high:
-            self.fail(f"a number from {low:g} to {high:g}")
-        return float(self.value)
-
-    def numbers(self, most: int, least: int = 0, limit: float = np.inf) -> NDArray[np.float64]:
-        """A list of finite numbers, none of them beyond ``limit``."""
-        values = self.values(most, least)
-        for i, value in enumerate(values):
-            if type(value) not in (int, float) or not (abs(value) < np.inf and abs(value) <= limit):
-                bounds = "a finite number" if limit == np.inf else f"a number from {-limit:g} to {limit:g}"
-                Node(value, f"{self.where}[{i}]").fail(bounds)
-        return np.array(values, dtype=np.float64)
-
-    def flag(self) -> bool:
-        if not isinstance(self.value, bool):
-            self.fail("true or false")
-        return self.value
-
-    def text(self) -> str:
-        if not isinstance(self.value, str):
-            self.fail("text")
-        try:
-            self.value.encode("utf8")
-        except UnicodeEncodeError:  # half a surrogate pair, which "\\ud800" stands for in JSON
-            self.fail("text that can be written as UTF-8")
-        return self.value
-
-    def one_of(self, choices: Iterable[str]) -> str:
-        choices = list(choices)
-        if not isinstance(self.value, str) or self.value not in choices:
-            self.fail(f"one of {', '.join(map(repr, choices))}")
-        return self.value
+def fail(where: str, expected: str, value: Any) -> NoReturn:
+    """Say what was expected at a place, and what is there; whoever reads a larger part adds the place of the part."""
+    raise ModelFileError(f"{where}: expected {expected}, got {_shown(value)}")
 
 
-def parse(data: bytes) -> Node:
-    """The document in some bytes: plain JSON, no field twice, no NaN or infinity, no number longer than 64 bits."""
+def inside(where: str, error: ModelFileError) -> ModelFileError:
+    """The error of a part with the place of that part."""
+    return ModelFileError(where + ("" if str(error).startswith(("[", ":")) else ".") + str(error))
+
+
+@contextmanager
+def at(where: str) -> Iterator[None]:
+    """What is wrong is wrong at this place."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise inside(where, error) from None
+
+
+def each(where: str, items: Iterable[Any], read: Callable[[Any], Found]) -> list[Found]:
+    """Every element of a list read; an error says which it was."""
+    found: list[Found] = []
+    try:
+        found.extend(map(read, items))
+    except ModelFileError as error:
+        raise inside(f"{where}[{len(found)}]", error) from None
+    return found
+
+
+def each_field(fields: dict[str, Any], read: Callable[[Any], Found]) -> dict[str, Found]:
+    """Every field of an object read; an error says which it was."""
+    found = {}
+    for key, value in fields.items():
+        with at(shown_key(key)):
+            found[key] = read(value)
+    return found
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return f"a list of {len(value)} values"
+    if isinstance(value, dict):
+        return "an object with the fields " + (", ".join(repr(key[:20]) for key in list(value)[:5]) or "(none)")
+    return repr(value[:50] if isinstance(value, str) else value)
+
+
+# Bytes to a document
+
+
+def parse(data: bytes, verify: bool) -> Any:
+    """The document in the bytes of a file, not too large and, unless it was edited, as it was written.
+
+    Plain JSON: no field twice, no NaN or infinity, no number longer than 64 bits, text that UTF-8 can hold.
+    """
+    n_containers = data.count(b"{") + data.count(b"[")
+    if (
+        len(data) > limits.MAX_BYTES
+        or data.count(b",") > limits.MAX_COMMAS
+        or n_containers > limits.MAX_CONTAINERS  # in memory they are many times as large
+    ):
+        raise ModelFileError(
+            f"more than {limits.MAX_BYTES} bytes, {limits.MAX_COMMAS} values or {limits.MAX_CONTAINERS} lists and "
+            "objects, which no model should have"
+        )
+    if verify:
+        check_checksum(data)
     try:
         text = data.decode("utf8")
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant, parse_int=_short_int)
+        found = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant, parse_int=_short_int)
+        if SURROGATE.search(data):
+            _check_text(found)
     except UnicodeDecodeError as error:
         raise ModelFileError(f"not UTF-8 text: byte {error.start} cannot be read") from None
     except json.JSONDecodeError as error:
         raise ModelFileError(f"not JSON: {error}") from None
     except RecursionError:
         raise ModelFileError("not a model: lists within lists without end") from None
-    return Node(value)
+    return found
+
+
+def check_checksum(data: bytes) -> None:
+    """Whether a file is, byte by byte, what was written; line ends may be those of Windows."""
+    data = data.replace(b"\r\n", b"\n")
+    end = CHECKSUM.search(data, max(len(data) - 100, 0))
+    if end is None or end.end() != len(data):
+        raise ModelFileError("the file ends early or was changed: its last line must hold its checksum")
+    if hashlib.sha256(data[: end.start()]).hexdigest().encode() != end[1]:
+        raise ModelFileError(
+            "the file was changed after it was saved: it does not match its checksum. If the change is meant, "
+            "load(…, verify=False) reads it, with all other checks"
+        )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -144,13 +161,88 @@ def _short_int(digits: str) -> int:
     return int(digits)
 
 
-def _shown_key(key: str) -> str:
+def _check_text(value: Any) -> None:
+    """Whether no text has half a surrogate pair, which "\\ud800" stands for in JSON."""
+    if isinstance(value, str):
+        try:
+            value.encode("utf8")
+        except UnicodeEncodeError:
+            fail("", "text that can be written as UTF-8", value)
+    elif isinstance(value, list):
+        each("", value, _check_text)
+    elif isinstance(value, dict):
+        for key in value:
+            _check_text(key)
+        each_field(value, _check_text)
+
+
+def shown_key(key: str) -> str:
+    """A field's name as errors have it."""
     return key[:50] if key.isprintable() else repr(key[:50])
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return f"a list of {len(value)} values"
+# A document to typed records and back
+
+
+class Record(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of a file."""
+
+    @classmethod
+    def of(cls, found: Any, **given: Any) -> Self:
+        """The record of what has attributes of the same names, but for those that are given."""
+        names = [name for name in cls.__struct_fields__ if name not in given]
+        return cls(**given, **{name: _plain(getattr(found, name)) for name in names})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return list(map(_plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def convert(value: Any, kind: type[Found]) -> Found:
+    """A part of a document as a record or another type; what does not fit is named by its place in the part."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        said, _, path = str(error).rpartition(" - at `$")
+        said, where = (said, path[:-1].removeprefix(".")) if said else (path, "")
+    with suppress(LookupError):  # of a field whose name looks like a place
+        for step in re.findall(r"\w+", where):
+            value = value[int(step) if isinstance(value, list) else step]
+    if said.startswith("Object missing"):
+        fail(where, f"a field {said.split('`')[1]!r}", value)
+    if said.startswith("Object contains"):
+        key = said.split("`", 1)[1][:-1]
+        there = value.get(key) if isinstance(value, dict) else value
+        fail(f"{where}.{shown_key(key)}".removeprefix("."), "no such field", there)
+    expected = said.removeprefix("Expected ").split(", got")[0]
+    fail(
+        where,
+        re.sub(r"`(.*?)`", lambda kinds: " or ".join(map(WORDS.__getitem__, kinds[1].split(" | "))), expected),
+        value,
+    )
+
+
+def render(record: msgspec.Struct) -> bytes:
+    """The file of a record: one parameter, column, tree, pair and round per line, and a checksum at the end."""
+    try:
+        body = _lines(msgspec.to_builtins(record), "", "").removesuffix(b"\n}")
+    except UnicodeEncodeError as error:
+        shown = error.object[max(error.start - 20, 0) : error.end]
+        raise ModelFileError(f"{shown!r} cannot be written as UTF-8") from None
+    return body + f',\n  "sha256": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
+
+
+def _lines(value: Any, name: str, indent: str) -> bytes:
+    if name not in ONE_PER_LINE or not value or not isinstance(value, (dict, list)):
+        return msgspec.json.format(msgspec.json.encode(value), indent=0)
+    inner = indent + "  "
     if isinstance(value, dict):
-        return "an object with the fields " + (", ".join(repr(key[:20]) for key in list(value)[:5]) or "(none)")
-    return repr(value[:50] if isinstance(value, str) else value)
+        parts = [msgspec.json.encode(key) + b": " + _lines(item, key, inner) for key, item in value.items()]
+        start, end = b"{\n", b"}"
+    else:
+        parts = [_lines(item, f"{name}[]", inner) for item in value]
+        start, end = b"[\n", b"]"
+    separated = f",\n{inner}".encode().join(parts)
+    return start + inner.encode() + separated + f"\n{indent}".encode() + end

@@ -1,76 +1,22 @@
-"""The mean of several ensembles: tables like those of one of them, and how far the ensembles differ.
+"""The mean of several trainings: tables like those of one of them, and how far the trainings differ.
 
-Tables are sums of ±α, so a mean of tables predicts like the mean of the ensembles. Means are rounded to the grid of α:
-sums of them are as exact as those of a single ensemble.
+Tables are sums of ±α, so a mean of tables predicts like the mean of the trainings. Means are rounded to the grid of α:
+sums of them are as exact as those of a single training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats
+from .._arrays import Floats
 from .._engine.codes import N_CODES
-from .._table.binning import Binner
 from .grid import all_on_grid
-from .pairs import Effects, Pair, first_of_each, in_order, purify
-from .tree_ensemble import CountPairs, PairCells, Tables, predict_margins
+from .tables import CountPairs, Effects, Pair, PairCells, first_of_each, in_order
 
 AT_ONCE = 6  # numbers of a byte each that fit into one of eight bytes, behind another
-Bundled = tuple[Codes, NDArray[Any], NDArray[Any]]  # joint codes, the row of each feature in them, its code
-
-
-class AveragedEnsemble:
-    """Tables per feature and per pair of features, without the learners that they are made of.
-
-    Attributes
-    ----------
-    tables : Effects
-        What adds up to the margin.
-    spread : ndarray of shape (n_features, 256)
-        How far the ensembles differ in what a feature does on its own: the standard deviation, per code.
-    shares : ndarray of shape (n_features,)
-        Each feature's importance.
-    """
-
-    def __init__(self, binner: Binner, tables: Effects, spread: Floats, shares: Floats) -> None:
-        self.binner = binner
-        self.tables = tables
-        self.spread = spread
-        self.shares = shares
-        self._ready: Tables | None = None
-        self._pure: Effects | None = None
-
-    def effects(self, theta: int) -> Effects:
-        """The tables; there is nothing to choose among."""
-        return self.tables
-
-    def pure_effects(self, theta: int) -> Effects:
-        """The same with all that a feature does on its own in its own table; not to be written to."""
-        if self._pure is None:
-            self._pure = purify(self.tables)
-        return self._pure
-
-    def margin(self, X: Any, theta: int, n_threads: int = 1, device: str = "cpu") -> Floats:
-        """The sum of the tables' scores."""
-        if self._ready is None:
-            self._ready = Tables(self.tables)
-        return predict_margins(self.binner, self._ready, X, n_threads, device)
-
-    def importances(self, theta: int) -> Floats:
-        """Each feature's share."""
-        return self.shares
-
-    def used_features(self) -> set[int]:
-        """The features that anything depends on."""
-        alone = np.flatnonzero(self.tables.tables.any(axis=1) | self.spread.any(axis=1)).tolist()
-        return {*alone, *(f for pair in self.tables.pairs for f in pair.features)}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_ready": None, "_pure": None}
 
 
 def average(
@@ -98,7 +44,7 @@ def average(
         each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
         weight = counts.astype(np.float64) * unit
         pairs.append(Pair(features, row_of, column_of, all_on_grid(np.sum(each, axis=0)), weight))
-    return Effects(tables, pairs)
+    return Effects(tables, tuple(pairs))
 
 
 def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
@@ -111,14 +57,6 @@ def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
     numbers = np.zeros(N_CODES, dtype=np.uint8)  # a code that never occurs is like missing
     numbers[: len(common)] = common
     return numbers
-
-
-def margins_of(effects: Effects, bundled: Bundled, rows: NDArray[Any]) -> Floats:
-    """The margins of some rows that are there as joint codes."""
-    codes, place_of, code_of = bundled
-    tables, margin = Tables(effects).joint(place_of, code_of), np.zeros(len(rows))
-    tables.add(codes[np.array(tables.used, dtype=np.intp)[:, None], rows], margin)
-    return margin
 
 
 def covariance(first: Sequence[Floats], second: Sequence[Floats]) -> Floats:

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from .._arrays import Floats
 from .._table.binning import Binner
-from .._table.sources import listed
-from .averaged import AveragedEnsemble
+from .._table.values import listed
 from .calibration import Calibrator
 from .grid import ALPHA_GRID, all_on_grid
-from .pairs import Effects
+from .tables import Effects
 
 # From plain (0) to fair (1) and beyond. Thresholds are chosen for these, and kept, so that they are there after load.
 WEIGHTS = tuple(k / 10 for k in range(21))
@@ -48,18 +47,15 @@ class Dial:
         """The tables of a blend."""
         return blend(self.plain, self.fair, w)
 
-    def ensemble(self, binner: Binner, w: float) -> AveragedEnsemble:
-        """What predicts at one weight, with the spread and the importances of that very blend."""
-        return AveragedEnsemble(binner, self.effects(w), self._spread(w), self._shares(w))
-
-    def _spread(self, w: float) -> Floats:
+    def spread(self, w: float) -> Floats:
+        """How far the trainings of a blend differ."""
         plain, fair = self.spreads
         if w in (0.0, 1.0):
             return fair if w else plain
         variance = ((1 - w) * plain) ** 2 + (w * fair) ** 2 + 2 * w * (1 - w) * self.covariance
         return np.sqrt(np.maximum(variance, 0.0))
 
-    def _shares(self, w: float) -> Floats:
+    def importances(self, w: float) -> Floats:
         """Each feature's share of the weights of all learners, of which those of the plain model count 1 - w."""
         plain, fair = self.shares
         return (abs(1 - w) * plain + abs(w) * fair) / (abs(1 - w) + abs(w))
@@ -111,7 +107,7 @@ def blend(plain: Effects, fair: Effects, w: float) -> Effects:
         return fair if w else plain
     return Effects(
         _between(plain.tables, fair.tables, w),
-        [replace(a, scores=_between(a.scores, b.scores, w)) for a, b in zip(plain.pairs, fair.pairs, strict=True)],
+        tuple(replace(a, scores=_between(a.scores, b.scores, w)) for a, b in zip(plain.pairs, fair.pairs, strict=True)),
     )
 
 

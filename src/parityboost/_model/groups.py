@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats, Integers, to_host
 from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
 from .._table.binning import Binner
-from .._table.frames import to_pandas
-from .._table.grouping import AS_GIVEN, Grouping
-from .._table.inputs import read_groups, sensitive_frame
+from .._table.grouping import AS_GIVEN, Grouping, read_groups, sensitive_frame
 from .._table.sources import column_names, column_position, read_sources
+from .._table.values import to_pandas
 from .grid import on_fine_grid
 
 Group = NDArray[np.intp]

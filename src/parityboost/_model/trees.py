@@ -1,73 +1,54 @@
-"""Weak learners as they are kept: a few numbers each."""
+"""Weak learners as they are kept, a few numbers each, and what they add up to.
+
+A tree asks one question or two; a stump is a tree whose sides are not split. Below one side of its first split it asks
+about one column, so it is the sum of functions of one column or two each, and so is a sum of trees.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats
+from .._arrays import Codes, Floats
 from .._engine.codes import MISSING, N_CODES
+from .._engine.threads import Team
+from .._table.binning import Binner
+from .._table.sources import read_sources
+from .glass_box import About, Committee, GlassBox
+from .tables import CountPairs, Effects, Pair, PairCells, first_of_each, plain_state
 
-
-def goes_left(split: int, missing_left: bool, categorical: bool) -> NDArray[np.bool_]:
-    """Whether each code of a column goes left."""
-    codes = np.arange(N_CODES)
-    left = codes == split if categorical else codes <= split
-    left[MISSING] = missing_left
-    return left
-
-
-class Stump(NamedTuple):
-    """A decision tree of depth one on binned data."""
-
-    feature: int
-    split: int  # numeric: bins 1…split go left; categorical: bin split goes left
-    missing_left: bool
-    left_vote: float  # -1 or +1, or any number: then it has its weight in it
-    right_vote: float
-    left_confidence: float  # share of the leaf's weight that belongs to the class it votes for
-    right_confidence: float
-
-    @property
-    def features(self) -> tuple[int, ...]:
-        """What it asks about."""
-        return (self.feature,)
-
-    @property
-    def size(self) -> float:
-        """How far it moves a margin, about."""
-        return (abs(self.left_vote) + abs(self.right_vote)) / 2.0
-
-    def votes(self, categorical: bool) -> Floats:
-        """h(x) per code of the feature's column."""
-        left = goes_left(self.split, self.missing_left, categorical)
-        votes: Floats = np.where(left, float(self.left_vote), float(self.right_vote))
-        return votes
+AT_ONCE = 1 << 10  # sides of trees whose votes are added up together
 
 
 class Split(NamedTuple):
     """A question that a tree asks about one column."""
 
     feature: int
-    split: int  # as in a stump
+    split: int  # numeric: bins 1…split go left; categorical: bin split goes left
     missing_left: bool
     gain: float  # how much purer its two sides are, weighted by their share of all weight
 
     def goes_left(self, categorical: bool) -> NDArray[np.bool_]:
         """Whether each code of the column goes left."""
-        return goes_left(self.split, self.missing_left, categorical)
+        codes = np.arange(N_CODES)
+        left = codes == self.split if categorical else codes <= self.split
+        left[MISSING] = self.missing_left
+        return left
 
 
 class Tree(NamedTuple):
-    """A decision tree of depth two on binned data."""
+    """A decision tree on binned data, of depth two at most."""
 
     root: Split
     left: Split | None  # None: this side is one leaf
     right: Split | None
     votes: tuple[float, ...]  # of the four leaves from left to right; twice the same where a side is one leaf
-    confidences: tuple[float, ...]
+    confidences: tuple[float, ...]  # share of a leaf's weight that belongs to the class it votes for
 
     @property
     def size(self) -> float:
@@ -83,3 +64,245 @@ class Tree(NamedTuple):
     def features(self) -> tuple[int, ...]:
         """What it asks about, each once."""
         return tuple(dict.fromkeys(split.feature for split in self.splits))
+
+
+@dataclass(frozen=True)
+class TreeRounds:
+    """The rounds of one training: trees with their weights α.
+
+    Attributes
+    ----------
+    support : tuple of Pair
+        The sample weight of the training rows in each cell of a pair, for all trees together; without scores.
+    """
+
+    binner: Binner
+    learners: list[Tree]
+    alphas: Floats
+    support: tuple[Pair, ...] = ()
+    _last: dict[int, tuple[Effects, Floats]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**plain_state(self), "_last": {}}
+
+    @classmethod
+    def counted(cls, binner: Binner, trees: list[Tree], alphas: Floats, count: CountPairs, unit: float) -> TreeRounds:
+        """With the sample weight of the training rows in each pair's cells."""
+        pairs = _pair_cells(_find_uses(trees, binner.categorical))
+        found = zip(pairs, count(pairs) if pairs else [], strict=True)
+        support = (Pair(*cells, np.empty((0, 0)), counts.astype(np.float64) * unit) for cells, counts in found)
+        return cls(binner, trees, alphas, tuple(support))
+
+    def cells(self) -> list[PairCells]:
+        """The rows and columns of each pair's table if all trees are used."""
+        return _pair_cells(_find_uses(self.learners, self.binner.categorical))
+
+    def used_features(self) -> set[int]:
+        """The features that some tree asks about."""
+        return {feature for tree in self.learners for feature in tree.features}
+
+    def effects(self, theta: int) -> Effects:
+        """The first θ trees as tables, as their votes add up."""
+        uses = _find_uses(self.learners[:theta], self.binner.categorical)
+        all_cells = [PairCells(pair.features, pair.row_of, pair.column_of) for pair in self.support]
+        cells = all_cells if theta == len(self.learners) else _pair_cells(uses)
+        support = {pair.features: pair for pair in self.support}
+        return _add_up(uses, cells, self.alphas, len(self.binner.columns), support)
+
+    def model(self, about: About, theta: int, threshold: Any) -> GlassBox:
+        """The first θ trees and a threshold. The tables are kept for the next time that θ is the same."""
+        found = self._last.get(theta)
+        if found is None:
+            found = self.effects(theta), self.importances(theta)
+            self._last.clear()
+            self._last[theta] = found
+        return GlassBox(about, threshold, self.binner, *found)
+
+    def importances(self, theta: int) -> Floats:
+        """Each feature's share of the first θ trees' weights, which a tree divides among its splits by their gain."""
+        shares = np.zeros(len(self.binner.columns))
+        for tree, alpha in zip(self.learners[:theta], self.alphas[:theta], strict=True):
+            size, splits = alpha * tree.size, tree.splits
+            gains = sum(split.gain for split in splits)
+            if len(splits) == 1 or not gains > 0.0:
+                shares[tree.root.feature] += size
+                continue
+            for split in splits:
+                shares[split.feature] += size * split.gain / gains
+        total: Floats = shares / shares.sum()
+        return total
+
+    def staged_margin(self, X: Any) -> Iterator[Floats]:
+        """The margin after each round."""
+        sources = read_sources(X)
+        self.binner.check(sources)
+        with Team(1) as team:
+            codes = np.array(self.binner.encode(sources, slice(None), team))
+        n_columns = len(codes)
+        return self.staged_codes(codes, np.arange(n_columns), np.tile(np.arange(N_CODES), (n_columns, 1)))
+
+    def staged_codes(self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any]) -> Iterator[Floats]:
+        """The same from codes that may be joint ones: column f is in ``codes[row_of[f]]``, its code is ``code_of[f]``
+        of that.
+        """
+        from .._engine.kernels.columns import add_steps, add_tree
+
+        margin = np.zeros(codes.shape[1])
+        categorical = self.binner.categorical
+        for tree, alpha in zip(self.learners, self.alphas, strict=True):
+            columns, sides = [], []
+            for split in (tree.root, tree.left or tree.root, tree.right or tree.root):
+                columns.append(codes[row_of[split.feature]])
+                sides.append(split.goes_left(bool(categorical[split.feature]))[code_of[split.feature]])
+            votes = alpha * np.array(tree.votes)
+            if tree.left is tree.right is None:  # one look-up instead of four
+                add_steps(columns[0], np.where(sides[0], votes[0], votes[2]), margin)
+            else:
+                add_tree(*columns, *sides, votes, margin)
+            yield margin.copy()
+
+    def staged_on(self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any]) -> Callable[[], Iterator[Floats]]:
+        """A function that goes through the margins of some rows after each round, as often as it is called."""
+        return partial(self.staged_codes, codes, row_of, code_of)
+
+
+@dataclass(frozen=True)
+class EstimatorRounds:
+    """The rounds of one training of scikit-learn's classifiers."""
+
+    learners: list[Any]
+    alphas: Floats
+    positive: Any
+
+    def model(self, about: About, theta: int, threshold: Any) -> Committee:
+        """The first θ classifiers and a threshold."""
+        return Committee(about, threshold, self.learners[:theta], self.alphas[:theta])
+
+    def staged_margin(self, X: Any) -> Iterator[Floats]:
+        """The margin after each round."""
+        margin = np.zeros(len(X))
+        for learner, alpha in zip(self.learners, self.alphas, strict=True):
+            margin += np.where(learner.predict(X) == self.positive, alpha, -alpha)
+            yield margin.copy()
+
+
+class _Uses(NamedTuple):
+    """The trees' sides by the feature or the pair of features that they ask about."""
+
+    cuts: list[tuple[int, bool]]  # where a split is, and whether the column holds categories
+    lefts: NDArray[np.bool_]  # [split, code]: whether the code goes left
+    votes: Floats  # [tree, leaf], from left to right
+    alone: list[tuple[int, int, bool, int]]  # feature, tree, left side, split below or -1 for none
+    pairs: dict[tuple[int, int], list[tuple[int, bool, int, bool]]]  # tree, left side, split below, root comes first
+
+
+def _find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> _Uses:
+    """Go through the trees once. Split j is the first one of tree j, the others follow."""
+    splits = [tree.root for tree in trees]
+    alone: list[tuple[int, int, bool, int]] = []
+    pairs: dict[tuple[int, int], list[tuple[int, bool, int, bool]]] = {}
+    for j, tree in enumerate(trees):
+        root = tree.root.feature
+        for left, split, votes in ((True, tree.left, tree.votes[:2]), (False, tree.right, tree.votes[2:])):
+            if split is None or votes[0] == votes[1]:  # purer leaves, but the same vote
+                alone.append((root, j, left, -1))
+                continue
+            k, other = len(splits), split.feature
+            splits.append(split)
+            if other == root:
+                alone.append((root, j, left, k))
+            else:
+                pairs.setdefault((min(root, other), max(root, other)), []).append((j, left, k, root < other))
+    features, at, missing_left, _ = zip(*splits, strict=True)
+    is_categorical = categorical[list(features)]
+    codes, cuts = np.arange(N_CODES, dtype=np.int16), np.array(at, dtype=np.int16)[:, None]
+    lefts = np.where(is_categorical[:, None], codes == cuts, codes <= cuts)
+    lefts[:, MISSING] = missing_left
+    every_vote = np.array([tree.votes for tree in trees], dtype=np.float64)
+    all_cuts = list(zip(at, is_categorical.tolist(), strict=True))
+    return _Uses(all_cuts, lefts, every_vote, alone, dict(sorted(pairs.items())))
+
+
+def _pair_cells(uses: _Uses) -> list[PairCells]:
+    """The rows and columns of each pair's table, per code."""
+    cuts = uses.cuts
+    return [
+        PairCells(
+            pair,
+            cells_of([cuts[j if root_first else k] for j, _, k, root_first in sides]),
+            cells_of([cuts[k if root_first else j] for j, _, k, root_first in sides]),
+        )
+        for pair, sides in uses.pairs.items()
+    ]
+
+
+def cells_of(cuts: list[tuple[int, bool]]) -> NDArray[np.uint8]:
+    """Number the codes so that those which no split of a column tells apart have the same number, in their order.
+
+    Missing has 0, and is alone.
+    """
+    at = np.array(sorted({cut for cut, _ in cuts if MISSING < cut < N_CODES}), dtype=np.int64)
+    cells = np.zeros(N_CODES, dtype=np.uint8)
+    if cuts[0][1]:  # each of these categories is alone, all others are together
+        is_alone = np.zeros(N_CODES, dtype=np.bool_)
+        is_alone[at] = True
+        others = np.flatnonzero(~is_alone)[1:]
+        starts = is_alone
+        starts[others[:1]] = True
+        cells[1:] = np.cumsum(starts)[1:]
+        cells[others] = cells[others[:1]]
+    else:
+        cells[1:] = 1 + np.searchsorted(at, np.arange(1, N_CODES))
+    return cells
+
+
+def _add_up(
+    uses: _Uses, cells: list[PairCells], alphas: Floats, n_features: int, support: dict[tuple[int, int], Pair]
+) -> Effects:
+    """What the trees' votes add up to. ``support`` has the sample weights, in these cells or finer ones.
+
+    Sums are of multiples of a grid, so exact, and a product of matrices may add them up.
+    """
+    tables = np.zeros((n_features, N_CODES))
+    for some in _parts(sorted(uses.alone)):
+        features, trees, lefts, below = (np.array(part) for part in zip(*some, strict=True))
+        is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
+        used, first = np.unique(features, return_index=True)
+        tables[used] += np.add.reduceat(np.where(is_here, votes, 0.0), first, axis=0)
+    pairs = []
+    for pair, row_of, column_of in cells:
+        rows, columns = first_of_each(row_of), first_of_each(column_of)
+        scores = np.zeros((len(rows), len(columns)))
+        for some in _parts(uses.pairs[pair]):
+            trees, lefts, below, root_first = (np.array(part) for part in zip(*some, strict=True))
+            is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
+            by_row = np.where(root_first[:, None], is_here[:, rows], votes[:, rows])
+            by_column = np.where(root_first[:, None], votes[:, columns], is_here[:, columns])
+            scores += by_row.T @ by_column
+        fine = support[pair]
+        weight = fine.weight
+        if row_of is not fine.row_of:
+            codes_of = (np.unique(cell_of, return_index=True)[1] for cell_of in (fine.row_of, fine.column_of))
+            at = np.ix_(*(cell_of[codes] for cell_of, codes in zip((row_of, column_of), codes_of, strict=True)))
+            weight = np.zeros_like(scores)
+            np.add.at(weight, at, fine.weight)
+        pairs.append(Pair(pair, row_of, column_of, scores, weight))
+    return Effects(tables, tuple(pairs))
+
+
+def _parts(sides: list[Any]) -> list[list[Any]]:
+    """Some sides at a time, so that what is made of them does not take much memory."""
+    return [sides[start : start + AT_ONCE] for start in range(0, len(sides), AT_ONCE)]
+
+
+def _votes_below(
+    uses: _Uses, alphas: Floats, trees: NDArray[np.intp], lefts: NDArray[np.bool_], below: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Of one side of each tree: which codes of the first split are there, and α times the votes per code asked below.
+
+    Where nothing is asked below, -1, all codes have the same vote.
+    """
+    is_here = uses.lefts[trees] == lefts[:, None]
+    votes = alphas[trees, None] * np.where(lefts[:, None], uses.votes[trees, :2], uses.votes[trees, 2:])
+    is_first = uses.lefts[below] | (below < 0)[:, None]
+    return is_here, np.where(is_first, votes[:, :1], votes[:, 1:])

@@ -1,4 +1,4 @@
-"""Columns of any dtype to ``uint8`` codes.
+"""Columns of any dtype to ``uint8`` codes, and several columns in one byte.
 
 Code 0 means missing, codes 1, 2, … are the bins of a column: its distinct values when there are at most ``max_bins`` of
 them, else bins of about equal weight, or its categories. The code after the last category means *other*: a category too
@@ -6,25 +6,43 @@ rare to have a code of its own, or one that was never seen. The weak learner see
 categories and numbers cost it the same.
 
 A *source* gives access to a column as the user handed it over; a *column* is what was learnt about it.
+
+Where a column of numbers is cut depends on the values and their weights alone, not on the order of the rows or on how
+they are spread over machines: what is learnt from parts of the rows are counts, and counts add up. Up to ``EXACT_ROWS``
+rows are sorted. Of more rows, the distinct values are counted if they are few; else it is counted how much weight falls
+on each *stretch* of the number line. A stretch that holds much of the weight, and more than one value, is divided
+further, so a value that is heavy on its own is found, whatever is next to it.
+
+Columns with few bins waste most of a byte: sex, race and marital status together have fewer than 256 combinations. A
+*bundle* is a set of columns whose combinations fit into one byte, and a *joint code* numbers them. Training passes over
+the bundles, which are fewer than the columns; the histogram of a column is a sum over the joint codes of its bundle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Rows
+from .._arrays import Codes, Floats, Integers, Rows, to_host
 from .._caller import warn_caller
-from .._engine.codes import MAX_CATEGORIES, MISSING, X_BINNED_DTYPE
-from .._engine.columns import kernels_for
-from .._engine.threads import Team
-from .cuts import Stretches, find_stretches
+from .._engine.codes import MAX_CATEGORIES, MISSING, N_CODES, X_BINNED_DTYPE
+from .._engine.threads import Team, kernels_for
 from .sources import CategorySource, NumberSource, Source, raise_infinite
 from .values import plain, sort_key
+
+Keys = NDArray[np.uint64]
+
+EXACT_ROWS = 1 << 18
+# So many distinct values are counted one by one, however many rows there are.
+MAX_COUNTED = 1 << 12
+# So many stretches the number line is divided into at first, and at most any one of them later.
+N_STRETCHES = 1 << 12
+# A stretch of more than this share of the weight is divided into stretches of about a fourth of it.
+LARGE_SHARE = 1 / (1 << 11)
 
 
 @dataclass(frozen=True)
@@ -39,6 +57,10 @@ class NumericColumn:
     @property
     def n_codes(self) -> int:
         """How many codes there are, from 0 on."""
+        return self.n_bins + 1
+
+    def n_used(self, coded: list[Codes]) -> int:
+        """How many codes there have to be for some rows."""
         return self.n_bins + 1
 
     @classmethod
@@ -71,7 +93,7 @@ class NumericColumn:
     def encode(self, source: Any, rows: Rows) -> Codes:
         """Codes of some rows."""
         if self.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
-            return np.full(n_rows_of(rows, [source]), MISSING, dtype=X_BINNED_DTYPE)
+            return np.full(n_rows_of(rows, source), MISSING, dtype=X_BINNED_DTYPE)
         values = source.floats(rows)
         codes = np.empty_like(values, dtype=X_BINNED_DTYPE)
         if not kernels_for(values).encode_numbers(values, self.edges, codes):
@@ -105,6 +127,10 @@ class CategoricalColumn:
     def n_codes(self) -> int:
         """How many codes there are, from 0 on."""
         return max(self.other, self.n_bins) + 1
+
+    def n_used(self, coded: list[Codes]) -> int:
+        """How many codes there have to be for some rows."""
+        return max([self.n_bins, *(int(codes.max()) for codes in coded if len(codes))]) + 1
 
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> CategoricalColumn:
@@ -176,14 +202,9 @@ class Binner:
         team: Team,
     ) -> Binner:
         """Learn the bins from ``rows`` only; ``weights`` belong to these rows."""
-        columns: list[Any] = [None] * len(sources)
-
-        def task(first: int, last: int) -> None:
-            for j in range(first, last):
-                kind = CategoricalColumn if categorical[j] else NumericColumn
-                columns[j] = kind.fit(sources[j], rows, weights, max_bins)
-
-        team.run(task, len(sources), n_rows_of(rows, sources))
+        kinds = [CategoricalColumn if is_categorical else NumericColumn for is_categorical in categorical]
+        given = rows, weights, max_bins
+        columns = for_each(len(sources), lambda j: kinds[j].fit(sources[j], *given), team, n_rows_of(rows, sources[0]))
         return cls(tuple(columns))
 
     def check(self, sources: list[Source]) -> None:
@@ -193,14 +214,8 @@ class Binner:
 
     def encode(self, sources: list[Source], rows: Rows, team: Team) -> list[Codes]:
         """Codes of some rows, an array per column of X."""
-        codes: list[Any] = [None] * len(self.columns)
-
-        def task(first: int, last: int) -> None:
-            for j in range(first, last):
-                codes[j] = self.columns[j].encode(sources[j], rows)
-
-        team.run(task, len(self.columns), n_rows_of(rows, sources))
-        return codes
+        n_rows = n_rows_of(rows, sources[0])
+        return for_each(len(self.columns), lambda j: self.columns[j].encode(sources[j], rows), team, n_rows)
 
     @property
     def n_bins(self) -> NDArray[np.int64]:
@@ -211,9 +226,21 @@ class Binner:
         return np.array([column.categorical for column in self.columns], dtype=np.bool_)
 
 
-def n_rows_of(rows: Rows, sources: list[Source]) -> int:
-    """How many rows a selection has."""
-    return len(range(*rows.indices(len(sources[0])))) if isinstance(rows, slice) else len(rows)
+def for_each(n: int, function: Callable[[int], Any], team: Team, n_rows: int) -> list[Any]:
+    """What a function makes of 0, 1, …, n - 1, each of which is a pass over so many rows."""
+    results: list[Any] = [None] * n
+
+    def task(first: int, last: int) -> None:
+        for j in range(first, last):
+            results[j] = function(j)
+
+    team.run(task, n, n_rows)
+    return results
+
+
+def n_rows_of(rows: Rows, source: Source) -> int:
+    """How many rows of a column a selection has."""
+    return len(range(*rows.indices(len(source)))) if isinstance(rows, slice) else len(rows)
 
 
 def category_masses(source: Source, rows: Rows, weights: NDArray[Any] | None) -> tuple[list[Any], NDArray[Any]]:
@@ -232,3 +259,257 @@ def _kinds_of(source: Source) -> set[bool]:
             return declared if (source.values.codes >= 0).any() else {True, False}
     codes, values = source.factorized(slice(None))
     return {isinstance(values[code], str) for code in np.unique(codes[codes >= 0])} or {True, False}
+
+
+class Stretches(NamedTuple):
+    """Pieces of the number line that hold values, ascending, from the lowest to the highest that may be in them."""
+
+    lowest: Floats
+    highest: Floats
+    mass: Floats
+
+    def edges(self, max_bins: int) -> Floats:
+        """The edges of bins of about equal weight, half-way between stretches."""
+        cuts = np.arange(len(self.mass) - 1)
+        if len(self.mass) > max_bins:
+            # A value heavier than a bin gets one bin of its own and counts as exactly one bin, so that a column of
+            # mostly zeros still spends the other bins on what is not zero.
+            cap = self.mass.sum() / max_bins
+            while True:
+                heavy = self.mass > cap
+                lower_cap = self.mass[~heavy].sum() / (max_bins - heavy.sum())
+                if lower_cap >= cap or heavy.sum() >= max_bins - 1:
+                    break
+                cap = lower_cap
+            filled = np.cumsum(np.minimum(self.mass, cap)) / cap
+            # A bin ends with the value that fills it; the small number ends a bin that is full but for rounding, too.
+            full = np.floor(filled + 1e-9)
+            cuts = np.flatnonzero(np.diff(full, prepend=0.0)[:-1] > 0)[: max_bins - 1]
+        below, above = self.highest[cuts], self.lowest[cuts + 1]
+        edges = below / 2 + above / 2  # halved first: no overflow
+        # The midpoint of two neighbouring floats may round to the upper one, which would then move to the left bin.
+        return np.where(edges >= above, below, edges)
+
+
+def find_stretches(values: Floats, weights: Integers | None) -> Stretches:
+    """Stretches of single values, or short ones if there are very many rows; NaN is left out."""
+    present = ~np.isnan(values)
+    if not present.all():
+        values, weights = values[present], None if weights is None else weights[present]
+    if len(values) <= EXACT_ROWS:
+        return sorted_values(to_host(values), to_host(weights))
+    weights = np.empty(0, dtype=np.int64) if weights is None else weights
+    kernels = kernels_for(values)
+    distinct, masses = np.empty(MAX_COUNTED), np.empty(MAX_COUNTED, dtype=np.int64)
+    n_distinct = kernels.find_masses(values, weights, distinct, masses)
+    if n_distinct <= MAX_COUNTED:
+        order = np.argsort(distinct[:n_distinct])
+        return Stretches(distinct[order], distinct[order], masses[order].astype(np.float64))
+    division = Division(float(values.min()), float(values.max()))
+    for question in division.questions():
+        if question.wanted is None:
+            kernels.count_keys(values, weights, *question.where, question.tree.mass)
+        else:
+            kernels.look_into(values, *question.where, question.wanted, question.tree.one_value, question.tree.is_mixed)
+    return division.stretches()
+
+
+def sorted_values(values: Floats, weights: Integers | None) -> Stretches:
+    if weights is None:
+        values = np.sort(values)
+        last = np.flatnonzero(np.append(values[1:] > values[:-1], True))
+        return Stretches(values[last], values[last], np.diff(last, prepend=-1).astype(np.float64))
+    order = np.argsort(values)
+    values, weights = values[order], weights[order]
+    first = np.flatnonzero(np.append(True, values[1:] > values[:-1]))
+    return Stretches(values[first], values[first], np.add.reduceat(weights, first).astype(np.float64))
+
+
+class Division:
+    """How the number line between two values is divided: it asks, and whoever has the values counts.
+
+    Numbers are counted level by level, by their *keys*: the bits of a float as an integer, in the order of the numbers.
+    A stretch is 2^shift keys long, so the key of a value tells its stretch without a search. What is too heavy is
+    divided. The answers to a question are sums over the values, or tell whether all are one: they can be put together
+    from answers about parts of the values.
+    """
+
+    def __init__(self, lowest: float, highest: float) -> None:
+        self._start, self._end = to_keys(np.array([lowest, highest]))
+        length = int(self._end) - int(self._start)
+        self._shift = max(length.bit_length() - N_STRETCHES.bit_length() + 1, 0)
+        starts = np.arange((length >> self._shift) + 1, dtype=np.uint64) << np.uint64(self._shift)
+        self._tree = Tree.of(starts, self._shift)
+
+    def questions(self) -> Iterator[Question]:
+        """One after another; each has to be answered, in its tree, before the next is asked for."""
+        yield self._ask(0)
+        mass = self._tree.mass
+        # What is much heavier than a bin can only be a value of its own: it shall not spoil the measure for the others.
+        large = LARGE_SHARE * np.minimum(mass, mass.sum() / 64).sum()
+        chosen = np.flatnonzero((mass > large) & (self._tree.shifts > 0))
+        while len(chosen):
+            first_new = len(self._tree.mass)
+            self._tree = tree = self._tree.divide(chosen, large)
+            yield self._ask(first_new)
+            wanted = (np.arange(len(tree.mass)) >= first_new) & (tree.mass > large) & (tree.shifts > 0)
+            if wanted.any():
+                yield self._ask(first_new, wanted)
+            chosen = np.flatnonzero(wanted & tree.is_mixed)
+
+    def _ask(self, first_new: int, wanted: NDArray[np.bool_] | None = None) -> Question:
+        return Question(self._start, self._shift, self._tree, first_new, wanted)
+
+    def stretches(self) -> Stretches:
+        """What came of it."""
+        tree, start = self._tree, self._start
+        kept = np.flatnonzero((tree.parts_of < 0) & (tree.mass > 0))
+        kept = kept[np.argsort(tree.starts[kept])]
+        lowest, lengths = start + tree.starts[kept], np.uint64(1) << tree.shifts[kept].astype(np.uint64)
+        highest = np.minimum(lowest + (lengths - np.uint64(1)), self._end)
+        known = ~np.isnan(tree.one_value[kept]) & ~tree.is_mixed[kept]
+        return Stretches(
+            np.where(known, tree.one_value[kept], to_floats(lowest)),
+            np.where(known, tree.one_value[kept], to_floats(highest)),
+            tree.mass[kept].astype(np.float64),
+        )
+
+
+class Question(NamedTuple):
+    """How much weight falls on the new stretches of a tree; or which one value occurs in those that are ``wanted``."""
+
+    start: int
+    shift: int
+    tree: Tree
+    first_new: int
+    wanted: NDArray[np.bool_] | None
+
+    @property
+    def where(self) -> tuple[int, int, Integers, Integers, int]:
+        """What tells the stretch of a value."""
+        return self.start, self.shift, self.tree.parts_of, self.tree.part_shift, self.first_new
+
+
+class Tree(NamedTuple):
+    """Stretches, and the parts of those that were divided, all of one level behind those of the level before."""
+
+    starts: Keys  # counted from the start of the first one
+    shifts: Integers  # each is 2^shift keys long
+    parts_of: Integers  # where its parts begin, -1 if it is whole
+    part_shift: Integers
+    mass: Integers
+    one_value: Floats  # that occurs in it, NaN where nobody looked
+    is_mixed: NDArray[np.bool_]  # whether there are others
+
+    @classmethod
+    def of(cls, starts: Keys, shifts: int | Integers) -> Tree:
+        n = len(starts)
+        zeros = np.zeros(n, dtype=np.int64)
+        return cls(
+            starts, zeros + shifts, zeros - 1, zeros.copy(), zeros.copy(), np.full(n, np.nan), np.zeros(n, np.bool_)
+        )
+
+    def divide(self, chosen: NDArray[np.intp], large: float) -> Tree:
+        """With parts of the chosen stretches, each of about ``large / 4`` if the weight is spread evenly."""
+        n_bits = np.ceil(np.log2(4.0 * self.mass[chosen] / large)).astype(np.int64)
+        n_bits = np.minimum(np.minimum(n_bits, N_STRETCHES.bit_length() - 1), self.shifts[chosen])
+        sizes = np.left_shift(1, n_bits)
+        firsts = np.cumsum(sizes) - sizes
+        self.parts_of[chosen] = len(self.starts) + firsts
+        self.part_shift[chosen] = self.shifts[chosen] - n_bits
+        shifts = np.repeat(self.part_shift[chosen], sizes)
+        place = (np.arange(sizes.sum()) - np.repeat(firsts, sizes)).astype(np.uint64)
+        parts = Tree.of(np.repeat(self.starts[chosen], sizes) + (place << shifts.astype(np.uint64)), shifts)
+        return Tree(*(np.append(old, new) for old, new in zip(self, parts, strict=True)))
+
+
+def to_keys(values: Floats) -> Keys:
+    """Integers in the order of the floats; -0.0 is 0.0."""
+    bits = (values + 0.0).view(np.uint64)
+    sign = np.uint64(1 << 63)
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def to_floats(keys: Keys) -> Floats:
+    """The floats that the keys stand for."""
+    sign = np.uint64(1 << 63)
+    floats: Floats = np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)
+    return floats
+
+
+class Bundles:
+    """Which columns share a byte, and how to tell their codes from a joint code.
+
+    Attributes
+    ----------
+    members : list of list of int
+        The columns of each bundle.
+    bundle_of : ndarray of shape (n_columns,)
+        The bundle of each column.
+    code_of : ndarray of shape (n_columns, 256)
+        The code of a column that a joint code of its bundle stands for.
+    sizes : ndarray of shape (n_bundles,)
+        Number of joint codes of each bundle.
+    """
+
+    def __init__(self, binner: Binner, n_codes: list[int] | None = None) -> None:
+        self.binner = binner
+        if n_codes is None:
+            n_codes = [column.n_codes for column in binner.columns]
+        self.members: list[list[int]] = []
+        products: list[int] = []
+        # First fit, largest first: not the least possible number of bundles, but close to it.
+        for column in sorted(range(len(n_codes)), key=lambda j: -n_codes[j]):
+            for b, product in enumerate(products):
+                if product * n_codes[column] <= N_CODES:
+                    self.members[b].append(column)
+                    products[b] *= n_codes[column]
+                    break
+            else:
+                self.members.append([column])
+                products.append(n_codes[column])
+        self.sizes = np.array(products)
+        self.bundle_of = np.empty(len(n_codes), dtype=np.int64)
+        self.code_of = np.zeros((len(n_codes), N_CODES), dtype=X_BINNED_DTYPE)
+        self._strides = np.empty(len(n_codes), dtype=np.int64)
+        for b, columns in enumerate(self.members):
+            stride = 1
+            for column in columns:
+                self.bundle_of[column], self._strides[column] = b, stride
+                joint = np.arange(products[b])
+                self.code_of[column, : products[b]] = joint // stride % n_codes[column]
+                stride *= n_codes[column]
+
+    @classmethod
+    def of(cls, binner: Binner, coded: list[list[Codes]], team: Team) -> Bundles:
+        """Room for the codes that occur in some rows; *other* mostly does not."""
+        n_codes = for_each(
+            len(binner.columns),
+            lambda j: binner.columns[j].n_used([codes[j] for codes in coded]),
+            team,
+            len(coded[0][0]),
+        )
+        return cls(binner, n_codes)
+
+    def join(self, codes: Sequence[Codes]) -> Codes:
+        """Joint codes from the codes of every column, ``codes[column][row]``."""
+        joint = np.zeros((len(self.members), len(codes[0])), dtype=X_BINNED_DTYPE)
+        for j, column in enumerate(codes):
+            joint[self.bundle_of[j]] += column * X_BINNED_DTYPE(self._strides[j])
+        return joint
+
+    def consume(self, codes: list[Codes], team: Team) -> Codes:
+        """The same, while the codes of the columns are let go one by one: they may be all that fits into memory."""
+        joint: Codes = np.empty_like(codes[0], shape=(len(self.members), len(codes[0])))
+
+        def fill(b: int) -> None:
+            for position, j in enumerate(self.members[b]):
+                column, codes[j] = codes[j], np.empty(0, dtype=X_BINNED_DTYPE)
+                if position == 0:
+                    joint[b] = column
+                else:
+                    column *= X_BINNED_DTYPE(self._strides[j])
+                    joint[b] += column
+
+        for_each(len(self.members), fill, team, joint.shape[1])
+        return joint

@@ -1,8 +1,12 @@
-"""What makes a group of a sensitive value: numbers cut into bands, missing values as a group of their own."""
+"""What makes a group of people: sensitive columns, crossed; numbers cut into bands; a group for missing values.
+
+A group is a value of one sensitive column, or a tuple of the values of several.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
@@ -10,8 +14,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from .sources import listed, read_sources, short
+from .._arrays import Floats, to_host
+from .._caller import warn_caller
+from ..notions import FairnessNotion
+from .sources import TableLike, column_position, read_sources
+from .values import check_length, few_values, listed, object_array, short, sort_key, take_rows, to_pandas
+
+SHOWN = 5  # groups that a message names
+NO_GROUPS = object_array(["all"])  # where nothing depends on them
 
 
 @dataclass(frozen=True)
@@ -43,23 +55,6 @@ class Grouping:
         result = pd.concat(columns, axis=1)
         result.columns = frame.columns
         return result
-
-
-def how_to_cut(groups: Iterable[Any], names: Sequence[str]) -> str:
-    """The sensitive column that holds the most different numbers, and what cuts it; empty if none holds many."""
-    numbers: dict[str, int] = {}
-    for j, name in enumerate(names):
-        values = {group[j] if len(names) > 1 else group for group in groups}
-        n = sum(isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) for value in values)
-        if n > 2 and n >= len(values) - 1:  # the group of missing values has a name
-            numbers[name] = n
-    if not numbers:
-        return ""
-    name = max(numbers, key=numbers.__getitem__)
-    return (
-        f"sensitive attribute {name!r} has {numbers[name]} different values, each a group of its own: "
-        f"bands={{{name!r}: […]}} (--bands) cuts numbers into ranges"
-    )
 
 
 AS_GIVEN = Grouping()  # every value is a group, and none may be missing
@@ -117,3 +112,251 @@ def name_missing(column: pd.Series[Any], name: str) -> pd.Series[Any]:
         filled = column if name in column.cat.categories else column.cat.add_categories([name])
         return filled.fillna(name)
     return column.astype(object).where(~missing, name)
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """What an estimator was told about the sensitive attribute: where the groups of rows come from, and what for."""
+
+    feature: Any = None  # columns of X, by name or position
+    grouping: Grouping = AS_GIVEN
+    needed_for: str = ""  # what depends on the groups, empty if nothing does
+    estimator: str = ""  # its name, for messages
+
+    def check(self, sensitive_features: Any) -> None:
+        """Whether the groups are given, once, if they are needed."""
+        if sensitive_features is not None and self.feature is not None:
+            raise ValueError(
+                "the sensitive attribute is given twice: as sensitive_features and with sensitive_feature="
+                f"{self.feature!r} in the constructor; use one of them"
+            )
+        if sensitive_features is None and self.feature is None and self.needed_for:
+            raise ValueError(
+                f"{self.estimator} needs the sensitive attribute for {self.needed_for}: pass "
+                "sensitive_features=… to fit, or name a column of X with the parameter sensitive_feature"
+            )
+
+    def check_found(self, groups: NDArray[Any]) -> None:
+        """Whether the groups are enough."""
+        if len(groups) < 2 and self.needed_for:
+            raise ValueError(
+                f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed for "
+                f"{self.needed_for}"
+            )
+
+    def read(
+        self, X: TableLike, rows: NDArray[np.int32], sensitive_features: Any, groups: NDArray[Any] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[Any], list[str]]:
+        """The group of each row, the groups, and the names of the columns they come from.
+
+        ``sensitive_features`` belongs to these rows; ``groups`` are those that may occur, if they are known.
+        """
+        self.check(sensitive_features)
+        if self.feature is not None:
+            sensitive_features = sensitive_columns(X, self.feature)
+            if len(rows) < len(X):
+                sensitive_features = take_rows(sensitive_features, rows)
+        if sensitive_features is None:
+            return np.zeros(len(rows), dtype=np.intp), NO_GROUPS.copy(), []
+        few = few_values("sensitive_features", sensitive_features, len(rows))
+        frame = self.grouping.apply(sensitive_frame(sensitive_features if few is None else few.distinct))
+        codes, found = read_groups(frame, len(rows) if few is None else len(frame), groups)
+        self.check_found(found)
+        return codes if few is None else few.spread(codes), found, [str(name) for name in frame.columns]
+
+
+def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
+    """The sensitive columns as a frame, with the names that messages use."""
+    if isinstance(sensitive_features, str):
+        given = short(sensitive_features)
+        raise ValueError(
+            f"sensitive_features takes the group of each row, not the name of a column, got {given}: pass X[{given}], "
+            f"or name the column of X with the parameter sensitive_feature={given} (without an s at its end)"
+        )
+    sensitive_features = to_pandas(sensitive_features)
+    if isinstance(sensitive_features, pd.DataFrame):
+        frame = sensitive_features
+    elif isinstance(sensitive_features, pd.Series):
+        name = "sensitive_features" if sensitive_features.name is None else sensitive_features.name
+        frame = sensitive_features.to_frame(name)
+    elif isinstance(sensitive_features, dict):
+        frame = pd.DataFrame(sensitive_features)
+    else:
+        # A list as objects: NumPy would make text of what stands beside text, missing values included.
+        array = np.asarray(sensitive_features, dtype=object if isinstance(sensitive_features, (list, tuple)) else None)
+        if array.ndim not in (1, 2):
+            raise ValueError(
+                "sensitive_features must have one value, or one row of values, per instance, "
+                f"got {array.ndim} dimensions"
+            )
+        frame = pd.DataFrame(array, dtype=object if array.dtype == object else None)  # no guess at what objects are
+        frame.columns = ["sensitive_features"] if frame.shape[1] == 1 else [f"s{j}" for j in range(frame.shape[1])]
+    if frame.shape[1] == 0:
+        raise ValueError("sensitive_features has no column")
+    return frame
+
+
+def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
+    """The columns of X that ``sensitive_feature`` names."""
+    wanted = list(names) if isinstance(names, (list, tuple)) else [names]
+    if not wanted:
+        raise ValueError(f"sensitive_feature={names!r} names no column of X")
+    positions = [column_position(X, name, "sensitive_feature") for name in wanted]
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[:, positions]
+    dtype = object if X.dtype == object else None  # no guess at what objects are
+    return pd.DataFrame({f"x{j}": to_host(X[:, j]) for j in positions}, dtype=dtype)
+
+
+def read_groups(
+    sensitive_features: Any, n_rows: int, groups: NDArray[Any] | None = None
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several."""
+    frame = sensitive_frame(sensitive_features)
+    check_length("sensitive_features", len(frame), n_rows)
+    codes: NDArray[Any] = np.zeros(0, dtype=np.intp)
+    names: list[Any] = []
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position]
+        refuse_missing_groups(name, int(column.isna().sum()), n_rows)
+        own_codes, values = _sorted_codes(column)
+        if position == 0:
+            codes, names = own_codes, values
+        else:  # cross the groups so far with this column, and keep the combinations that occur
+            codes, found = pd.factorize(codes.astype(np.int64) * len(values) + own_codes, sort=True)
+            before = [group if isinstance(group, tuple) else (group,) for group in names]
+            names = [(*before[code // len(values)], values[code % len(values)]) for code in found]
+    if groups is None:
+        return codes, object_array(names)
+    position_of = {name: i for i, name in enumerate(groups.tolist())}
+    unknown = [name for name in names if name not in position_of]
+    if unknown:
+        raise ValueError(f"group {group_name(unknown[0])!r} does not occur in the training data")
+    return np.array([position_of[name] for name in names], dtype=np.intp)[codes], groups
+
+
+def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
+    """The values that occur, sorted, and the position of each row's value among them, in a small integer type."""
+    try:
+        # Objects as they are: an index of them would guess at what they are, and some integers are beyond its guesses.
+        codes, uniques = pd.factorize(column.to_numpy() if column.dtype == np.dtype(object) else column)
+    except TypeError:
+        value = next(value for value in column.tolist() if not isinstance(value, Hashable))
+        raise TypeError(
+            f"sensitive attribute {column.name!r}: a group must be a number, text or boolean, got {short(value)}"
+        ) from None
+    values = list(np.asarray(uniques, dtype=object))
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
+        position = {value: i for i, value in enumerate(column.dtype.categories)}
+        order = sorted(range(len(values)), key=lambda i: position[values[i]])
+    else:
+        try:
+            order = sorted(range(len(values)), key=lambda i: sort_key(values[i]))
+        except TypeError:  # values of a type that has no order
+            order = sorted(range(len(values)), key=lambda i: (sort_key(values[i])[0], str(values[i])))
+    rank = np.empty(len(values), dtype=np.min_scalar_type(len(values)))
+    rank[order] = np.arange(len(values))
+    return rank[codes], [values[i] for i in order]
+
+
+def refuse_missing_groups(name: Any, n_missing: int, n_rows: int) -> None:
+    if n_missing:
+        raise ValueError(
+            f"sensitive attribute {name!r} is missing in {n_missing} of {n_rows} rows: missing_group "
+            "(--missing-group) names a group for them"
+        )
+
+
+def warn_of_order(X: Any, sensitive_features: Any) -> None:
+    """Warn of groups that are in another order than the rows of X: they are matched by position, not by index."""
+    if not isinstance(X, pd.DataFrame) or not isinstance(sensitive_features, (pd.Series, pd.DataFrame)):
+        return
+    ours, theirs = X.index, sensitive_features.index
+    if len(ours) != len(theirs) or ours.equals(theirs) or not (ours.is_unique and theirs.is_unique):
+        return
+    if theirs.isin(ours).all():
+        warn_caller(
+            "the index of sensitive_features is that of X in another order: rows are matched by position, not by "
+            "index. Pass sensitive_features.loc[X.index] if the index says which row is which, or .to_numpy() if not"
+        )
+
+
+def group_name(group: Any) -> str:
+    """How a group is written in tables and messages."""
+    return " & ".join(map(shown, group)) if isinstance(group, tuple) else shown(group)
+
+
+def shown(value: Any) -> str:
+    """A label or group as text; what no file or terminal can hold is spelt out."""
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def group_names(groups: Iterable[Any]) -> list[str]:
+    """The same for all groups; where two would be written alike (1 and "1"), as Python writes them."""
+    groups = list(groups)
+    names = [group_name(group) for group in groups]
+    times = Counter(names)
+    return [repr(group) if times[name] > 1 else name for group, name in zip(groups, names, strict=True)]
+
+
+def first_few(texts: Sequence[str], separator: str = ", ") -> str:
+    """The first of many texts, and how many there are besides."""
+    more = len(texts) - SHOWN
+    return separator.join(texts[:SHOWN]) + (f" and {more} other{'s' if more > 1 else ''}" if more > 0 else "")
+
+
+def how_to_cut(groups: Iterable[Any], names: Sequence[str]) -> str:
+    """The sensitive column that holds the most different numbers, and what cuts it; empty if none holds many."""
+    numbers: dict[str, int] = {}
+    for j, name in enumerate(names):
+        values = {group[j] if len(names) > 1 else group for group in groups}
+        n = sum(isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) for value in values)
+        if n > 2 and n >= len(values) - 1:  # the group of missing values has a name
+            numbers[name] = n
+    if not numbers:
+        return ""
+    name = max(numbers, key=numbers.__getitem__)
+    return (
+        f"sensitive attribute {name!r} has {numbers[name]} different values, each a group of its own: "
+        f"bands={{{name!r}: […]}} (--bands) cuts numbers into ranges"
+    )
+
+
+def check_groups(
+    parts: Sequence[tuple[str, Floats]],
+    groups: NDArray[Any],
+    labels: list[str],
+    notion: FairnessNotion,
+    names: Sequence[str] = (),
+) -> None:
+    """Warn about groups that a rate of the notion is not defined for, once per rate; at least two must remain.
+
+    Each part of the data has a name, and ``totals[group, class]`` is the weight of each of its cells. ``names`` are
+    those of the sensitive columns.
+    """
+    for gap in notion.gaps:
+        places: dict[str, list[str]] = {}  # from what is absent to the parts that lack it
+        for where, totals in parts:
+            # Every instance counted as misclassified: a rate exists for the groups that it has a denominator for.
+            counts = np.zeros((*totals.shape, 2))
+            counts[:, 0, 1], counts[:, 1, 0] = totals[:, 0], totals[:, 1]
+            absent = [
+                f"group {group_name(groups[k])!r} has no example of class "
+                + " or ".join(repr(labels[y]) for y in (0, 1) if totals[k, y] == 0)
+                for k in np.flatnonzero(np.isnan(gap.rate(counts)))
+            ]
+            if len(groups) - len(absent) < 2:
+                advice = how_to_cut(groups, names)
+                raise ValueError(
+                    f"{where}: {first_few(absent, '; ')}: the rate {gap.name!r} of notion {notion.name!r} cannot be "
+                    f"compared between fewer than two groups{advice and f'; {advice}'}"
+                )
+            for what in absent:
+                if where not in places.setdefault(what, []):
+                    places[what].append(where)
+        together: dict[str, list[str]] = {}
+        for what, wheres in places.items():
+            together.setdefault(" and ".join(wheres), []).append(what)
+        if together:
+            said = "; ".join(f"{where}: {first_few(absent, '; ')}" for where, absent in together.items())
+            warn_caller(f"{said}: left out of the rate {gap.name!r}")

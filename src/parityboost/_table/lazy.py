@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .._arrays import Floats
-from .inputs import refuse_missing_groups, sensitive_frame
+from .grouping import refuse_missing_groups, sensitive_frame
 from .weights import plain_weights
 
 

@@ -1,168 +1,262 @@
-"""What `fit` is given, row by row: which rows count, and the class, group and weight of each."""
+"""The rows that `fit` is given: which of them count, the labels, and the cell and weight of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from .._arrays import Floats, on_card
-from .grouping import Grouping
-from .inputs import (
-    cells,
-    check_lengths,
-    group_name,
-    read_groups,
-    read_table,
-    read_target,
-    sensitive_columns,
-    sensitive_frame,
-    take_rows,
-    warn_of_order,
-)
-from .labels import LabelsMixin
-from .placed import few_values
+from .._arrays import Floats, on_card, to_host
+from .grouping import Sensitive, shown, warn_of_order
+from .sources import TableLike
+from .values import check_length, few_values, object_array, short, take_rows, to_pandas
 from .weights import read_fit_weights
 
 Found = TypeVar("Found")
 
-NO_GROUPS = np.array(["all"], dtype=object)  # where nothing depends on them
 
+@dataclass(frozen=True)
+class Labels:
+    """The two labels of a model: which of them it predicts as positive, and which is favourable to the person.
 
-class ReadingMixin(LabelsMixin):
-    """Reading of tables, labels, groups and weights; a mixin of the classifier."""
+    ``classes`` is sorted, as scikit-learn's scorers take for granted. Training knows the negative label as 0 and the
+    positive one as 1, in whichever order they sort.
+    """
 
-    groups_: NDArray[Any]
-    n_samples_fit_: int
-    device: str = "cpu"
-    _sensitive_feature: Any
-    _sensitive_names: list[str]  # of the columns that the groups came from, for messages of fit
-    _grouping: Grouping
+    classes: NDArray[Any]
+    positive: Any
+    favourable: Any = None  # None: not stated
+
+    @classmethod
+    def of(cls, classes: NDArray[Any], positive: Any = None, favourable: Any = None) -> Labels:
+        """From what the user stated; the positive label is the last one by default.
+
+        A label that was stated and does not occur is an error.
+        """
+        values = classes.tolist()
+        positive = values[1] if positive is None else find_label("positive", positive, values)
+        favourable = None if favourable is None else find_label("favourable", favourable, values)
+        return cls(classes, positive, favourable)
 
     @property
-    def _groups_needed_for(self) -> str:
-        """What depends on the groups, empty if nothing does; of the classifier that this is mixed into."""
-        raise NotImplementedError
+    def positive_is_first(self) -> bool:
+        return bool(self.classes.tolist()[0] == self.positive)
 
-    def _read_table(self, X: Any, reset: bool) -> Any:
-        table = read_table(X)
-        if on_card(table) and self.device == "cpu":
-            raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
-        validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
-        return table
+    @property
+    def outcomes(self) -> NDArray[Any]:
+        """The negative and the positive label."""
+        return self.classes[::-1] if self.positive_is_first else self.classes
 
-    def _read_rows(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-    ) -> tuple[NDArray[np.int32], NDArray[Any], Floats | None]:
-        """The rows of X that count, and of each its cell and weight; sets the labels, ``groups_`` and their number.
+    @property
+    def shown(self) -> list[str]:
+        """The negative and the positive label, as messages name them."""
+        return [shown(label) for label in self.outcomes]
 
-        A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
-        """
-        rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
-        try:
-            codes, classes = read_target(y, len(rows))
-            self._take_labels(classes)
-            if self._positive_is_first:
-                codes = 1 - codes
-            group, self.groups_ = self._read_groups(X, rows, sensitive_features)
-        except ValueError as error:
-            if len(rows) == len(X):
-                raise
-            raise ValueError(f"of the {len(rows)} rows of positive sample_weight: {error}") from None
-        self.n_samples_fit_ = len(rows)
-        return rows, cells(codes, group, len(self.groups_)), weights
+    def signed(self, score: Floats) -> Floats:
+        """Scores for the positive label as scores for ``classes[1]``."""
+        return -score if self.positive_is_first else score
 
-    def _read_validation(self, validation: Any) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
-        """X, and the rows of it that count with the cell and weight of each, of the tuple that `fit` is given."""
-        return self._with_validation(validation, self._read_new_rows)
+    def decided(self, decision: Floats) -> NDArray[Any]:
+        """Labels from signed scores. A score of 0 is not above the threshold: such a row gets the negative label."""
+        positive = decision < 0 if self.positive_is_first else decision > 0
+        labels: NDArray[Any] = self.outcomes[positive.astype(np.intp)]
+        return labels
 
-    def _with_validation(self, validation: Any, read: Callable[..., Found]) -> Found:
-        """What a function makes of X, y, groups and weights of the tuple; its errors say that they are about this."""
-        if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
-            raise ValueError(
-                "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
-                f"got {type(validation).__name__}"
-                + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
-            )
-        given = f"validation=({', '.join(('X', 'y', 'sensitive_features', 'sample_weight')[: len(validation)])})"
-        X, y, sensitive, sample_weight = (*validation, None, None)[:4]
-        if sensitive is None and self._sensitive_feature is None and self._groups_needed_for:
-            raise ValueError(f"{given} lacks the groups: pass validation=(X, y, sensitive_features)")
-        try:
-            return read(X, y, sensitive, sample_weight)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{given}: {error}") from error
+    def say_positive(self, stated: Any) -> list[str]:
+        """Of labels that are text, and if it was not stated: which one is taken as positive. The alphabet decides."""
+        if stated is not None or not isinstance(self.positive, str):
+            return []
+        negative, positive = self.outcomes.tolist()
+        return [
+            f"{positive!r} is taken as the positive label, because it comes after {negative!r} in the alphabet: "
+            f"positive={positive!r} or positive={negative!r} says which one is meant"
+        ]
 
-    def _read_new_rows(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-    ) -> tuple[Any, NDArray[np.int32], NDArray[Any], Floats | None]:
-        """X, and the rows of it that count with the cell and weight of each; classes and groups are known."""
-        X = self._read_table(X, reset=False)
-        rows, y, sensitive_features, weights = self._weighted_rows(X, y, sensitive_features, sample_weight)
-        codes, _ = read_target(y, len(rows), self._outcomes)
-        group, _ = self._read_groups(X, rows, sensitive_features, self.groups_)
-        return X, rows, cells(codes, group, len(self.groups_)), weights
 
-    def _weighted_rows(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-    ) -> tuple[NDArray[np.int32], Any, Any, Floats | None]:
-        """The rows of positive weight, and y, the groups and the weights of these."""
-        warn_of_order(X, sensitive_features)
-        weights = read_fit_weights(sample_weight, len(X))
-        rows = np.arange(len(X), dtype=np.int32)
-        if weights is None or weights.all():
-            return rows, y, sensitive_features, weights
+def find_label(name: str, stated: Any, labels: list[Any]) -> Any:
+    """The label that was stated, as it is among the labels."""
+    for label in labels:
+        if isinstance(label, str) == isinstance(stated, str) and bool(np.all(label == stated)):
+            return label
+    raise ValueError(f"{name}={stated!r} is not one of the labels {', '.join(map(short, labels))}")
+
+
+def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tuple[NDArray[np.int8], NDArray[Any]]:
+    """y as 0/1 and the two classes, sorted; the second one is the positive class."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    few = few_values("y", y, n_rows)
+    if few is not None:
+        codes, found = read_target(few.distinct, len(few.distinct), classes)
+        return few.spread(codes), found
+    y = to_pandas(y)
+    if isinstance(y, (list, tuple)) and any(isinstance(value, str) for value in y):
+        y = object_array(list(y))  # NumPy would make text of a missing label
+    try:
+        values = column_or_1d(y, warn=True)
+    except ValueError as error:
+        raise ValueError(f"y: {str(error).splitlines()[0]}") from None  # the other lines are all of y
+    check_length("y", len(values), n_rows)
+    values, missing = label_values(values)
+    refuse_missing_labels(int(missing.sum()), n_rows)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+    found = _distinct_labels(values)
+    with np.errstate(invalid="ignore"):  # scikit-learn asks whether floats are integers by making integers of them
+        check_classification_targets(found)
+    if classes is not None:
+        unknown = [value for value in found.tolist() if value not in classes.tolist()]
+        if unknown:
+            raise ValueError(f"the validation labels hold {unknown[0]!r}, which is not one of {classes.tolist()}")
+        found = classes
+    if len(found) > 2:
+        first = ", ".join(map(repr, found[:5].tolist())) + (", …" if len(found) > 5 else "")
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {type_of_target(found)}: y has "
+            f"{len(found)} classes, {first}"
+        )
+    if len(found) < 2:
+        raise ValueError(f"Classifier can't train when only one class is present: all labels are {found.tolist()[0]!r}")
+    return (values == found[1]).astype(np.int8), found
+
+
+def label_values(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Labels as they are compared, and which of them are missing."""
+    # Objects that are all True or False are booleans: what a frame makes of them where it cannot tell.
+    if values.dtype == object and pd.api.types.infer_dtype(values, skipna=False) == "boolean":
+        values = values.astype(bool)
+    return values, pd.isna(values)
+
+
+def refuse_missing_labels(n_missing: int, n_rows: int) -> None:
+    if n_missing:
+        raise ValueError(f"Input y contains NaN: {n_missing} of {n_rows} labels are missing")
+
+
+def _distinct_labels(values: NDArray[Any]) -> NDArray[Any]:
+    """The labels, sorted, without a sorted copy of them all."""
+    try:
+        found = pd.unique(values)
+    except TypeError:
+        first = next(value for value in values.tolist() if not isinstance(value, Hashable))
+        raise TypeError(f"y: a label must be a number, text or boolean, got {short(first)}") from None
+    try:
+        return np.sort(found)
+    except TypeError:
+        kinds = {type(value).__name__: value for value in reversed(found.tolist())}
+        examples = " and ".join(f"{short(value)} ({kind})" for kind, value in sorted(kinds.items()))
+        raise TypeError(f"y mixes labels that cannot be sorted, such as {examples}: use labels of one type") from None
+
+
+class LabelledRows(NamedTuple):
+    """The rows of a table that count, with the cell and the weight of each, and what the cells stand for."""
+
+    positions: NDArray[np.int32]  # in the table
+    cell: NDArray[Any]
+    weights: Floats | None  # None for equal ones
+    labels: Labels
+    groups: NDArray[Any]
+    sensitive_names: list[str]  # of the columns that the groups came from
+
+
+def read_rows(
+    X: TableLike,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    sensitive: Sensitive,
+    *,
+    positive: Any = None,
+    favourable: Any = None,
+    labels: Labels | None = None,
+    groups: NDArray[Any] | None = None,
+) -> LabelledRows:
+    """What `fit` is given beside the table. ``labels`` and ``groups`` are the model's, where there is one already.
+
+    A row without weight is no row: it shapes neither the bins nor the classes nor the groups.
+    """
+    warn_of_order(X, sensitive_features)
+    weights = read_fit_weights(sample_weight, len(X))
+    rows = np.arange(len(X), dtype=np.int32)
+    if weights is not None and not weights.all():
         rows = rows[weights > 0]
         if isinstance(y, dict):  # which groups may be
             raise ValueError(f"y should be a 1d array, got a dictionary of {', '.join(map(repr, y)):.60}")
-        check_lengths(len(X), y=y, sensitive_features=sensitive_features)
-        return rows, take_rows(y, rows), take_rows(sensitive_features, rows), weights[rows]
+        for name, given in (("y", y), ("sensitive_features", sensitive_features)):
+            if given is not None:
+                first = next(iter(given.values()), given) if isinstance(given, dict) else given
+                check_length(name, len(first), len(X))
+        y, sensitive_features, weights = take_rows(y, rows), take_rows(sensitive_features, rows), weights[rows]
+    try:
+        codes, classes = read_target(y, len(rows), None if labels is None else labels.outcomes)
+        if labels is None:
+            labels = Labels.of(classes, positive, favourable)
+            codes = 1 - codes if labels.positive_is_first else codes
+        group, groups, names = sensitive.read(X, rows, sensitive_features, groups)
+    except ValueError as error:
+        if len(rows) == len(X):
+            raise
+        raise ValueError(f"of the {len(rows)} rows of positive sample_weight: {error}") from None
+    return LabelledRows(rows, cells(codes, group, len(groups)), weights, labels, groups, names)
 
-    def _read_groups(
-        self, X: Any, rows: NDArray[np.int32], sensitive_features: Any, groups: NDArray[Any] | None = None
-    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """The group of each row, and the groups; ``sensitive_features`` belongs to these rows."""
-        self._check_sensitive(sensitive_features)
-        if sensitive_features is None and self._sensitive_feature is not None:
-            sensitive_features = sensitive_columns(X, self._sensitive_feature)
-            if len(rows) < len(X):
-                sensitive_features = take_rows(sensitive_features, rows)
-        if sensitive_features is None:
-            return np.zeros(len(rows), dtype=np.intp), NO_GROUPS.copy()
-        few = few_values(sensitive_features)
-        if few is not None:
-            check_lengths(len(rows), sensitive_features=sensitive_features)
-        given = sensitive_features if few is None else few.distinct
-        frame = self._grouping.apply(sensitive_frame(given))
-        codes, found = read_groups(frame, len(rows) if few is None else len(given), groups)
-        if groups is None:
-            self._sensitive_names = [str(name) for name in frame.columns]
-        if few is not None:
-            codes = few.spread(codes)
-        self._check_found(found)
-        return codes, found
 
-    def _check_sensitive(self, sensitive_features: Any) -> None:
-        """Whether the groups are given, once, if they are needed."""
-        if sensitive_features is not None and self._sensitive_feature is not None:
-            raise ValueError(
-                "the sensitive attribute is given twice: as sensitive_features and with sensitive_feature="
-                f"{self._sensitive_feature!r} in the constructor; use one of them"
-            )
-        if sensitive_features is None and self._sensitive_feature is None and self._groups_needed_for:
-            raise ValueError(
-                f"{type(self).__name__} needs the sensitive attribute for {self._groups_needed_for}: pass "
-                "sensitive_features=… to fit, or name a column of X with the parameter sensitive_feature"
-            )
+def read_validation(validation: Any, sensitive: Sensitive, read: Callable[..., Found]) -> Found:
+    """What ``read`` makes of X, y, groups and weights of the tuple; its errors say that they are about this."""
+    if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
+        raise ValueError(
+            "validation must be (X, y), (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), "
+            f"got {type(validation).__name__}"
+            + (f" of length {len(validation)}" if hasattr(validation, "__len__") else "")
+        )
+    given = f"validation=({', '.join(('X', 'y', 'sensitive_features', 'sample_weight')[: len(validation)])})"
+    X, y, groups, sample_weight = (*validation, None, None)[:4]
+    if groups is None and sensitive.feature is None and sensitive.needed_for:
+        raise ValueError(f"{given} lacks the groups: pass validation=(X, y, sensitive_features)")
+    try:
+        return read(X, y, groups, sample_weight)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{given}: {error}") from error
 
-    def _check_found(self, groups: NDArray[Any]) -> None:
-        """Whether the groups are enough."""
-        if len(groups) < 2 and self._groups_needed_for:
-            raise ValueError(
-                f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed for "
-                f"{self._groups_needed_for}"
-            )
+
+def cells(y: NDArray[np.int8], group: NDArray[np.intp], n_groups: int) -> NDArray[Any]:
+    """The cell of each row, class * n_groups + group, in the smallest integer type that holds it."""
+    if on_card(y) != on_card(group):
+        y, group = to_host(y), to_host(group)
+    small = np.min_scalar_type(2 * n_groups)
+    cell: NDArray[Any] = y.astype(small)
+    cell *= small.type(n_groups)
+    cell += group.astype(small, copy=False)
+    return cell
+
+
+def stratified_split(
+    cell: NDArray[Any], fraction: float, random_state: np.random.RandomState
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Positions of training and validation rows, each cell split in the same proportion.
+
+    A cell with a single row stays in training; any other gives at least one row to each side.
+    """
+    held_out = np.zeros(len(cell), dtype=bool)
+    order = np.argsort(cell, kind="stable").astype(np.int32)
+    start = 0
+    for size in np.bincount(cell).tolist():
+        rows, start = order[start : start + size], start + size
+        held_out[rows[held_out_ranks(size, fraction, random_state)]] = True
+    del order
+    return np.flatnonzero(~held_out).astype(np.int32), np.flatnonzero(held_out).astype(np.int32)
+
+
+def held_out_ranks(size: int, fraction: float, random_state: np.random.RandomState) -> NDArray[np.int32]:
+    """Which of the rows of a cell are held out, in the order in which they were drawn."""
+    if size < 2:
+        return np.empty(0, dtype=np.int32)
+    n_held_out = min(max(round(fraction * size), 1), size - 1)
+    ranks: NDArray[np.int32] = random_state.permutation(np.arange(size, dtype=np.int32))[:n_held_out]
+    return ranks

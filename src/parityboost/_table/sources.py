@@ -1,4 +1,4 @@
-"""Access to the columns of X as the user handed them over: numbers, categories, or anything that can be told apart.
+"""The table X and its columns as the user handed them over: numbers, categories, or anything that can be told apart.
 
 Reading a source copies nothing; asking it for rows copies those rows only.
 """
@@ -6,28 +6,74 @@ Reading a source copies nothing; asking it for rows copies those rows only.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
 
 from .._arrays import Rows, on_card, to_host
+from .values import listed, short, to_pandas
 
 TableLike = pd.DataFrame | NDArray[Any]
 
 NUMERIC_KINDS = ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty")
 
 
+def read_table(X: Any) -> TableLike:
+    """X as a DataFrame or a two-dimensional array; values are looked at column by column later."""
+    if sparse.issparse(X):
+        raise TypeError("X is a sparse matrix, but dense data is required: use X.toarray() or a DataFrame")
+    if on_card(X):  # where it stays
+        if X.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X must have two dimensions and at least one row and column, got the shape {X.shape}")
+        if X.dtype.kind not in "biuf":
+            raise TypeError(f"an array X on the graphics card must hold real numbers, got dtype {X.dtype}")
+        placed: NDArray[Any] = X
+        return placed
+    X = to_pandas(X)
+    if isinstance(X, pd.DataFrame):
+        if len(X) == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+        if X.shape[1] == 0:
+            raise ValueError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        for j, dtype in enumerate(X.dtypes):
+            if isinstance(dtype, pd.SparseDtype):
+                raise TypeError(f"column {str(X.columns[j])!r} of X is sparse: use X.sparse.to_dense()")
+        return X
+    if isinstance(X, list) and any(
+        isinstance(value, str) for row in X if isinstance(row, (list, tuple)) for value in row
+    ):
+        X = np.asarray(X, dtype=object)  # NumPy would make text of the numbers beside text
+    try:
+        array: NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    except (TypeError, ValueError):
+        _name_odd_cell(X)
+        raise
+    return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _name_odd_cell(X: Any) -> None:
+    """Raise an error about the first cell that is no single value or no real number, if there is one."""
+    rows = X.tolist() if isinstance(X, np.ndarray) and X.dtype == object else X
+    for i, row in enumerate(rows if isinstance(rows, (list, tuple)) else []):
+        for j, value in enumerate(row if isinstance(row, (list, tuple)) else []):
+            if isinstance(value, complex) or not (isinstance(value, str) or np.ndim(value) == 0):
+                raise TypeError(f"column 'x{j}': a value must be a number or text, got {short(value)} in row {i}")
+
+
+@dataclass(eq=False)
 class Source:
     """A column of X."""
 
+    name: str
+    values: Any
     kind = ""  # how messages call it
     holds_numbers = False  # whether it has floats
-
-    def __init__(self, name: str, values: Any) -> None:
-        self.name = name
-        self.values = values
+    is_mixed = False  # whether some values are text and others are not, in any row
 
     def __len__(self) -> int:
         return len(self.values)
@@ -39,11 +85,6 @@ class Source:
     def place(self, array: Any) -> Any:
         """An array with an entry per row, or which rows, where the kernels for this column want it."""
         return array
-
-    @property
-    def is_mixed(self) -> bool:
-        """Whether some values are text and others are not, in any row."""
-        return False
 
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         """Codes of some rows (-1 for missing) and the distinct values they stand for."""
@@ -68,34 +109,23 @@ class NumberSource(Source):
             raise
 
 
-class Placing:
-    """Copies to the graphics card. What is shared by the columns (which rows, their weights) is copied once."""
-
-    def __init__(self, place: Callable[[Any], Any]) -> None:
-        self.place = place
-        self._shared: dict[int, tuple[Any, Any]] = {}
-
-    def place_once(self, array: Any) -> Any:
-        if array is None or isinstance(array, slice):
-            return array
-        if id(array) not in self._shared:  # as long as the array is kept, its id is its own
-            self._shared[id(array)] = array, self.place(array)
-        return self._shared[id(array)][1]
-
-
+@dataclass(eq=False)
 class PlacedNumbers(NumberSource):
     """Numbers whose floats are on the graphics card, wherever the column is."""
 
-    def __init__(self, source: NumberSource, placing: Placing) -> None:
-        super().__init__(source.name, source.values)
-        self._placing = placing
+    to_card: Callable[[Any], Any]
+    shared: dict[int, tuple[Any, Any]]  # by the columns: which rows, their weights; each is copied once
 
     def place(self, array: Any) -> Any:
-        return self._placing.place_once(array)
+        if array is None or isinstance(array, slice):
+            return array
+        if id(array) not in self.shared:  # as long as the array is kept, its id is its own
+            self.shared[id(array)] = array, self.to_card(array)
+        return self.shared[id(array)][1]
 
     def floats(self, rows: Rows) -> Any:
         if not on_card(self.values):
-            return self._placing.place(super().floats(rows))
+            return self.to_card(super().floats(rows))
         values = self.values[self.place(rows)].astype(np.float64, copy=False)
         return values if values.flags.c_contiguous else values.copy()
 
@@ -126,7 +156,7 @@ class ObjectSource(Source):
         return str(self.values.dtype)
 
     @property
-    def is_mixed(self) -> bool:
+    def is_mixed(self) -> bool:  # type: ignore[override]
         dtype = self.values.dtype
         return dtype == np.dtype(object) and pd.api.types.infer_dtype(self.values, skipna=True).startswith("mixed")
 
@@ -161,17 +191,12 @@ def check_finite(X: TableLike) -> None:
 def read_sources(X: TableLike) -> list[Source]:
     """One source per column."""
     if isinstance(X, pd.DataFrame):
-        return [
-            _read_source(str(name), column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array)
-            for name, column in X.items()
+        columns: list[Any] = [
+            column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array for _, column in X.items()
         ]
-    return [_read_source(f"x{j}", X[:, j]) for j in range(X.shape[1])]
-
-
-def place_sources(sources: list[Source], place: Callable[[Any], Any]) -> list[Source]:
-    """The same columns, those of numbers on the graphics card."""
-    placing = Placing(place)
-    return [PlacedNumbers(source, placing) if isinstance(source, NumberSource) else source for source in sources]
+    else:
+        columns = [X[:, j] for j in range(X.shape[1])]
+    return [_read_source(name, values) for name, values in zip(column_names(X), columns, strict=True)]
 
 
 def _read_source(name: str, values: Any) -> Source:
@@ -190,18 +215,13 @@ def _read_source(name: str, values: Any) -> Source:
     return ObjectSource(name, values)
 
 
-def listed(names: list[str], most: int = 20) -> str:
-    """Names for a message as Python writes them, not all if there are very many, and not at any length."""
-    return ", ".join(map(short, names[:most])) + (f", … ({len(names)} in all)" if len(names) > most else "")
-
-
-def short(value: Any) -> str:
-    """A value as it would be written, but not at any length."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes out no integer of more than 4,300 digits
-        return f"a value of type {type(value).__name__} that is too long to show"
-    return text if len(text) <= 60 else f"{text[:57]}…"
+def place_sources(sources: list[Source], place: Callable[[Any], Any]) -> list[Source]:
+    """The same columns, those of numbers on the graphics card."""
+    shared: dict[int, tuple[Any, Any]] = {}
+    return [
+        PlacedNumbers(source.name, source.values, place, shared) if isinstance(source, NumberSource) else source
+        for source in sources
+    ]
 
 
 def column_names(X: TableLike) -> list[str]:
@@ -228,9 +248,9 @@ def find_categorical(X: TableLike, sources: list[Source], choice: Any) -> list[b
 
     A boolean for every column, or None for no column, replaces what the dtypes say.
     """
-    by_dtype = [not isinstance(source, NumberSource) for source in sources]
+    flags = [not isinstance(source, NumberSource) for source in sources]
     if isinstance(choice, str) and choice == "from_dtype":
-        return by_dtype
+        return flags
     chosen = [] if choice is None else list(choice)
     if choice is None:
         flags = [False] * len(sources)
@@ -239,7 +259,6 @@ def find_categorical(X: TableLike, sources: list[Source], choice: Any) -> list[b
             raise ValueError(f"categorical_features has {len(chosen)} booleans, X {len(sources)} columns")
         flags = [bool(item) for item in chosen]
     else:
-        flags = by_dtype
         for item in chosen:
             flags[column_position(X, item, "categorical_features")] = True
     for source, is_categorical in zip(sources, flags, strict=True):

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Floats, to_host
-from .inputs import check_length
-from .sources import short
+from .values import check_length, short
 
 # Of weights whose largest is about one: so much lighter ones change nothing, and their reciprocals might overflow.
 SMALLEST_WEIGHT = 1e-150
@@ -24,9 +23,7 @@ def read_fit_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     They are scaled by a power of two, which rounds nothing, so that no sum of them can overflow.
     """
     weights = read_weights(sample_weight, n_rows, summed=False)
-    if weights is None:
-        return None
-    return _scaled("sample_weight", weights)
+    return None if weights is None else _scaled("sample_weight", weights)
 
 
 def rows_per_weight(sample_weight: Any, n_rows: int) -> float:

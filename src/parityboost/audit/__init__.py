@@ -17,11 +17,9 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats
 from .._io.json_values import to_plain
-from .._table.frames import to_pandas
-from .._table.inputs import sensitive_frame
+from .._table.grouping import sensitive_frame
 from .._table.lazy import Distinct, distinct_rows, is_collection
-from .._table.sources import short
-from .._table.values import same_number
+from .._table.values import same_number, short, to_pandas
 from .._table.weights import read_fit_weights
 from . import _text
 from ._tables import Data, calibration_tables, count, group_table, measure_table, overall_table

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._arrays import Floats
 from .._stats import rates as _rates
 from .._stats.intervals import Interval, Rates, auc, critical_z, largest_of, sum_of_largest, wilson
-from .._table.inputs import group_names, read_groups
+from .._table.grouping import group_names, read_groups
 from ..metrics import group_counts
 from ..notions import (
     DisparateMistreatment,

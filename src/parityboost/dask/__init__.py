@@ -3,7 +3,7 @@
 The rows stay on the workers, sums travel. Needs the extra ``dask``; nothing else in the package imports it.
 """
 
-from ._crew import ClusterError
+from ._cluster import ClusterError
 from ._estimators import DaskAdaFairClassifier, DaskParityBoostClassifier
 
 __all__ = ["ClusterError", "DaskAdaFairClassifier", "DaskParityBoostClassifier"]

@@ -7,38 +7,106 @@ those that ``_table`` finds if all rows are in one place, whatever the partition
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from .._arrays import Floats, Integers
-from .._engine.kernels import binning as kernels
-from .._table.binning import Binner, CategoricalColumn, Column, NumericColumn, category_masses
-from .._table.cuts import EXACT_ROWS, MAX_COUNTED, Division, Question, Stretches, sorted_values
+from .._engine.kernels import columns as kernels
+from .._table.binning import (
+    EXACT_ROWS,
+    MAX_COUNTED,
+    Binner,
+    Bundles,
+    CategoricalColumn,
+    Column,
+    Division,
+    NumericColumn,
+    Stretches,
+    category_masses,
+    sorted_values,
+)
 from .._table.sources import (
     NUMERIC_KINDS,
     CategorySource,
     NumberSource,
     ObjectSource,
     Source,
+    column_names,
+    find_categorical,
     raise_infinite,
     read_sources,
 )
 from .._table.values import plain
-from ._rows import Held, Rows, held_mask
+from ._cluster import Cluster
+from ._rows import Held, PreparedRows, Rows, check_part
 
 NUMBERS_TOGETHER = ("integer", "floating", "mixed-integer-float")  # kinds of objects that are numbers side by side
+NO_VALUES = Stretches(np.empty(0), np.empty(0), np.empty(0))
+NO_MASS = np.empty(0, dtype=np.int64)
 
 
-def check_part(number: int, x: Any, n_rows: int) -> None:
-    """Whether a partition of X has as many rows as that of y."""
-    if len(x) != n_rows:
-        raise ValueError(
-            f"partition {number}: X has {len(x)} rows, y {n_rows}: they have to be divided alike, as columns of one "
-            "DataFrame are"
-        )
+def learn_bins(cluster: Cluster, parts: list[PreparedRows], max_bins: int, categorical_features: Any) -> Bundles:
+    """The bins, from the rows of the first part that are not held out, with room for what occurs in any part."""
+    rows = parts[0]
+    names, sources = column_names(rows.data.meta), _sources(cluster, rows.data)
+    categorical, exact = find_categorical(rows.data.meta, sources, categorical_features), rows.n_kept <= EXACT_ROWS
+    how = {"categorical": categorical, "exponent": rows.exponent, "exact": exact}
+    facts = cluster.fold([task for part in parts for task in part.map(_look_at, **how)], _merge_looks, exact=exact)
+    asking = {j: _find_stretches(names[j], fact) for j, fact in enumerate(facts) if isinstance(fact, Numbers)}
+    stretches: dict[int, Stretches] = {}
+    answers: dict[int, Any] = dict.fromkeys(asking)
+    while answers:
+        questions = {}
+        for j, answer in answers.items():
+            try:
+                questions[j] = asking[j].send(answer)
+            except StopIteration as found:
+                stretches[j] = found.value
+        how = {"exponent": rows.exponent, "questions": questions}
+        answers = cluster.fold(rows.map(_count_stretches, **how), _merge_answers) if questions else {}
+    columns: list[Column] = []
+    n_codes = []  # that occur, in training or held out; *other* mostly does not
+    for j, fact in enumerate(facts):
+        if isinstance(fact, Numbers):
+            columns.append(NumericColumn.of(names[j], stretches[j], max_bins))
+            n_codes.append(columns[j].n_codes)
+        else:
+            mass = np.array(list(fact.masses.values()), dtype=np.int64)
+            column = CategoricalColumn.of(names[j], list(fact.masses), mass, max_bins, sources[j].is_mixed)
+            columns.append(column)
+            other = len(fact.masses) > column.n_bins or not fact.held <= set(column.categories)
+            n_codes.append(column.n_bins + 1 + other)
+    return Bundles(Binner(tuple(columns)), n_codes)
+
+
+def _find_stretches(name: str, fact: Numbers) -> Generator[tuple[Any, ...] | None, Any, Stretches]:
+    """The stretches of a column of numbers; it asks what is to be counted, pass by pass, and is sent the answer.
+
+    That is the weight on stretches, which :attr:`Question.where` tells, or None for all distinct values.
+    """
+    if np.isinf([fact.lowest, fact.highest]).any() and fact.n:
+        raise_infinite(name)
+    if fact.values is not None:
+        return fact.values
+    if fact.n <= EXACT_ROWS:
+        values: Stretches = yield None
+        return values
+    division = Division(fact.lowest, fact.highest)
+    one_value: Any = None
+    is_mixed: Any = None
+    for question in division.questions():
+        tree, new = question.tree, question.first_new
+        if question.wanted is None:
+            mass, one_value, is_mixed = yield question.where
+            tree.mass[new:] += mass
+        else:  # that was looked up at the same time
+            tree.one_value[new:] = np.where(question.wanted[new:], one_value, np.nan)
+            tree.is_mixed[new:] = question.wanted[new:] & is_mixed
+    return division.stretches()
 
 
 def part_sources(number: int, x: Any, rows: Rows) -> list[Source]:
@@ -52,7 +120,16 @@ def part_sources(number: int, x: Any, rows: Rows) -> list[Source]:
 # What the columns hold, where the types do not say: objects, and categories that are not known.
 
 
-def column_kinds(x: Any) -> list[tuple[str, list[Any]]]:
+def _sources(cluster: Cluster, data: Any) -> list[Source]:
+    """What the columns of all partitions are together, without their rows."""
+    dtypes = list(data.meta.dtypes) if isinstance(data.meta, pd.DataFrame) else [data.meta.dtype]
+    if not any(isinstance(dtype, pd.CategoricalDtype) or dtype == np.dtype(object) for dtype in dtypes):
+        return read_sources(data.meta)
+    kinds = zip(*cluster.gather(cluster.map(_column_kinds, data.X)), strict=True)
+    return [_source_of(name, parts) for name, parts in zip(column_names(data.meta), kinds, strict=True)]
+
+
+def _column_kinds(x: Any) -> list[tuple[str, list[Any]]]:
     """Of each column of a partition what it holds: a kind of objects, or the categories."""
     found = []
     for source in read_sources(x):
@@ -60,30 +137,20 @@ def column_kinds(x: Any) -> list[tuple[str, list[Any]]]:
             found.append(("category", list(source.values.categories)))
         elif isinstance(source, NumberSource) and source.values.dtype != object:
             found.append(("number", []))
-        elif len(source.values) == 0:
-            found.append(("empty", []))
         else:
-            found.append((pd.api.types.infer_dtype(source.values, skipna=True), []))
+            found.append((pd.api.types.infer_dtype(source.values, skipna=True), []))  # "empty" without any
     return found
 
 
-def source_of(name: str, kinds: list[tuple[str, list[Any]]]) -> Source:
-    """What the columns of all partitions are together, without their rows."""
+def _source_of(name: str, kinds: tuple[tuple[str, list[Any]], ...]) -> Source:
     names = {kind for kind, _ in kinds} - {"empty"}
     if "category" in names:
         return CategorySource(name, pd.Categorical(pd.unique(np.array([v for _, c in kinds for v in c], dtype=object))))
-    if not names or names == {"number"}:
-        return NumberSource(name, np.empty(0))
-    if names <= set(NUMERIC_KINDS) and (len(names) == 1 or names <= set(NUMBERS_TOGETHER)):
+    are_numbers = len(names) == 1 or names <= set(NUMBERS_TOGETHER)
+    if names <= {"number"} or (names <= set(NUMERIC_KINDS) and are_numbers):
         return NumberSource(name, np.empty(0))
     several = len(names) > 1 or any(kind.startswith("mixed") for kind in names)
     return ObjectSource(name, np.array(["text", 1] if several else [], dtype=object))
-
-
-def needs_a_look(meta: Any) -> bool:
-    """Whether the types of the columns do not say all."""
-    dtypes = list(meta.dtypes) if isinstance(meta, pd.DataFrame) else [meta.dtype]
-    return any(isinstance(dtype, pd.CategoricalDtype) or dtype == np.dtype(object) for dtype in dtypes)
 
 
 # The first pass: what occurs.
@@ -95,147 +162,113 @@ class Numbers(NamedTuple):
     n: int  # numbers that are not missing
     lowest: float
     highest: float
-    values: Floats | None  # distinct and ascending; None if they are too many
-    masses: Integers | None
+    values: Stretches | None  # the distinct ones; None if they are too many
 
 
 class Categories(NamedTuple):
     """What occurs in a categorical column: the weight of each value, and the values of the rows held out."""
 
-    masses: dict[Any, int]
+    masses: Counter[Any]
     held: set[Any]
 
 
-class Look(NamedTuple):
-    """What the first pass wants to know."""
-
-    categorical: tuple[bool, ...]
-    exponent: int  # of the sample weights' unit
-    exact: bool  # all distinct values, however many
-
-
-def look_at(number: int, x: Any, rows: Rows, held: Held, look: Look) -> list[Any]:
-    """What occurs in each column of a partition."""
-    sources, positions, mask = part_sources(number, x, rows), rows.positions, held_mask(rows, held)
-    train, others = positions[~mask], positions[mask]
-    masses = rows.masses(look.exponent)
-    weights = masses[~mask] if len(masses) else None
+def _look_at(
+    number: int, x: Any, rows: Rows, held: Held, categorical: list[bool], exponent: int, exact: bool
+) -> list[Any]:
+    """What occurs in each column of a partition; all distinct numbers, however many, if it is to be exact."""
+    sources, is_held, masses = part_sources(number, x, rows), rows.is_held(held), rows.masses(exponent)
+    train, others = rows.positions[~is_held], rows.positions[is_held]
+    weights = masses[~is_held] if len(masses) else None
     found: list[Any] = []
-    for source, categorical in zip(sources, look.categorical, strict=True):
-        if categorical:
-            values, mass = category_masses(source, train, weights)
+    for source, is_categorical in zip(sources, categorical, strict=True):
+        if is_categorical:
+            of_values: Counter[Any] = Counter()
+            for value, mass in zip(*category_masses(source, train, weights), strict=True):
+                of_values[value] += int(mass)
             seen, _ = category_masses(source, others, None)
-            masses_of: dict[Any, int] = {}
-            for value, m in zip(values, mass.tolist(), strict=True):
-                masses_of[value] = masses_of.get(value, 0) + int(m)
-            found.append(Categories(masses_of, set(map(plain, seen))))
-        else:
-            found.append(_look_at_numbers(source.floats(train), weights, look.exact))
+            found.append(Categories(of_values, set(map(plain, seen))))
+            continue
+        values, own = _present(source.floats(train), weights)
+        ends = (float(values.min()), float(values.max())) if len(values) else (np.inf, -np.inf)
+        found.append(Numbers(len(values), *ends, _distinct(values, own) if exact else _few_distinct(values, own)))
     return found
 
 
-def _look_at_numbers(values: Floats, weights: Integers | None, exact: bool) -> Numbers:
-    values, weights = present(values, weights)
-    if len(values) == 0:
-        return Numbers(0, np.inf, -np.inf, np.empty(0), np.empty(0, dtype=np.int64))
-    lowest, highest = float(values.min()), float(values.max())
-    if exact:
-        return Numbers(len(values), lowest, highest, *distinct_values(values, weights))
-    distinct, masses = np.empty(MAX_COUNTED), np.empty(MAX_COUNTED, dtype=np.int64)
-    n = kernels.find_masses(values, np.empty(0, dtype=np.int64) if weights is None else weights, distinct, masses)
-    if n > MAX_COUNTED:
-        return Numbers(len(values), lowest, highest, None, None)
-    order = np.argsort(distinct[:n])
-    return Numbers(len(values), lowest, highest, distinct[:n][order], masses[:n][order])
-
-
-def present(values: Floats, weights: Integers | None) -> tuple[Floats, Integers | None]:
+def _present(values: Floats, weights: Integers | None) -> tuple[Floats, Integers | None]:
     """Without what is missing."""
     there = ~np.isnan(values)
     return (values, weights) if there.all() else (values[there], None if weights is None else weights[there])
 
 
-def distinct_values(values: Floats, weights: Integers | None) -> tuple[Floats, Integers]:
-    found = sorted_values(values, weights)
-    return found.lowest, found.mass.astype(np.int64)
+def _distinct(values: Floats, weights: Any) -> Stretches:
+    return sorted_values(values, weights) if len(values) else NO_VALUES
 
 
-def merge_looks(looks: list[list[Any]], exact: bool) -> list[Any]:
-    """What occurs in several partitions together."""
-    return [_merge_column(list(column), exact) for column in zip(*looks, strict=True)]
+def _few_distinct(values: Floats, weights: Integers | None) -> Stretches | None:
+    """The distinct values, if they are few."""
+    distinct, masses = np.empty(MAX_COUNTED), np.empty(MAX_COUNTED, dtype=np.int64)
+    n = kernels.find_masses(values, NO_MASS if weights is None else weights, distinct, masses)
+    return None if n > MAX_COUNTED else _distinct(distinct[:n], masses[:n])
 
 
-def _merge_column(parts: list[Any], exact: bool) -> Any:
-    if isinstance(parts[0], Categories):
-        masses: dict[Any, int] = {}
-        for part in parts:
-            for value, mass in part.masses.items():
-                masses[value] = masses.get(value, 0) + mass
-        return Categories(masses, set().union(*(part.held for part in parts)))
-    n = sum(part.n for part in parts)
-    lowest, highest = min(part.lowest for part in parts), max(part.highest for part in parts)
-    if any(part.values is None for part in parts):
-        return Numbers(n, lowest, highest, None, None)
-    values, masses_of = merge_distinct([(part.values, part.masses) for part in parts])
-    if not exact and len(values) > MAX_COUNTED:
-        return Numbers(n, lowest, highest, None, None)
-    return Numbers(n, lowest, highest, values, masses_of)
-
-
-def merge_distinct(parts: list[tuple[Floats, Integers]]) -> tuple[Floats, Integers]:
+def _together(parts: list[Stretches]) -> Stretches:
     """Distinct values and their weights, put together."""
-    values = np.concatenate([values for values, _ in parts])
-    if len(values) == 0:
-        return parts[0]
-    return distinct_values(values, np.concatenate([masses for _, masses in parts]))
+    return _distinct(np.concatenate([part.lowest for part in parts]), np.concatenate([part.mass for part in parts]))
+
+
+def _merge_looks(looks: list[list[Any]], exact: bool) -> list[Any]:
+    """What occurs in several partitions together."""
+    return [_merge_column(column, exact) for column in zip(*looks, strict=True)]
+
+
+def _merge_column(parts: tuple[Any, ...], exact: bool) -> Any:
+    if isinstance(parts[0], Categories):
+        masses: Counter[Any] = Counter()
+        for part in parts:
+            masses.update(part.masses)
+        return Categories(masses, set().union(*(part.held for part in parts)))
+    values = None
+    if all(part.values is not None for part in parts):
+        values = _together([part.values for part in parts])
+        if not exact and len(values.mass) > MAX_COUNTED:
+            values = None
+    ends = min(part.lowest for part in parts), max(part.highest for part in parts)
+    return Numbers(sum(part.n for part in parts), *ends, values)
 
 
 # Further passes: stretches of the number line.
 
 
-class Count(NamedTuple):
-    """What a further pass wants to know of a column: the weight on stretches, or all distinct values if it is None."""
-
-    where: tuple[Any, ...] | None
-    n_stretches: int
-    look_too: bool
-
-
-Answer = tuple[Any, ...]  # weights, one value and whether there are others of the new stretches; or distinct values
-
-
-def count_stretches(
-    number: int, x: Any, rows: Rows, held: Held, exponent: int, counts: dict[int, Count]
-) -> dict[int, Answer]:
-    """The answers of a partition, per column."""
-    sources, positions, mask = part_sources(number, x, rows), rows.positions, held_mask(rows, held)
-    masses = rows.masses(exponent)
-    mine = masses[~mask] if len(masses) else None
-    found: dict[int, Answer] = {}
-    for j, count in counts.items():
-        values, weights = present(sources[j].floats(positions[~mask]), mine)
-        if count.where is None:
-            found[j] = (np.empty(0), np.empty(0, dtype=np.int64))
-            if len(values):
-                found[j] = distinct_values(values, weights)
+def _count_stretches(
+    number: int, x: Any, rows: Rows, held: Held, exponent: int, questions: dict[int, tuple[Any, ...] | None]
+) -> dict[int, tuple[Any, ...]]:
+    """The answers of a partition, per column: distinct values as :class:`Stretches`, or of each new stretch its weight,
+    a value, and whether there are others.
+    """
+    sources, is_kept, masses = part_sources(number, x, rows), ~rows.is_held(held), rows.masses(exponent)
+    train, own = rows.positions[is_kept], masses[is_kept] if len(masses) else None
+    found: dict[int, tuple[Any, ...]] = {}
+    for j, where in questions.items():
+        values, weights = _present(sources[j].floats(train), own)
+        if where is None:
+            found[j] = _distinct(values, weights)
             continue
-        first_new = count.where[-1]
-        mass = np.zeros(count.n_stretches, dtype=np.int64)
-        kernels.count_keys(values, np.empty(0, dtype=np.int64) if weights is None else weights, *count.where, mass)
-        one_value, is_mixed = np.full(count.n_stretches, np.nan), np.zeros(count.n_stretches, dtype=np.bool_)
-        if count.look_too:  # into all: which of them are wanted is known once the weights are
-            wanted = np.arange(count.n_stretches) >= first_new
-            kernels.look_into(values, *count.where, wanted, one_value, is_mixed)
+        n_stretches, first_new = len(where[2]), where[-1]
+        mass, is_mixed = np.zeros(n_stretches, dtype=np.int64), np.zeros(n_stretches, dtype=np.bool_)
+        one_value = np.full(n_stretches, np.nan)
+        kernels.count_keys(values, NO_MASS if weights is None else weights, *where, mass)
+        if first_new:  # look into all: which of them are wanted is known once the weights are
+            kernels.look_into(values, *where, np.arange(n_stretches) >= first_new, one_value, is_mixed)
         found[j] = mass[first_new:], one_value[first_new:], is_mixed[first_new:]
     return found
 
 
-def merge_answers(answers: list[dict[int, Answer]]) -> dict[int, Answer]:
+def _merge_answers(answers: list[dict[int, tuple[Any, ...]]]) -> dict[int, tuple[Any, ...]]:
     """Of several partitions together."""
-    merged = dict(answers[0])
-    for j, first in merged.items():
-        if len(first) == 2:
-            merged[j] = merge_distinct([(answer[j][0], answer[j][1]) for answer in answers])
+    merged: dict[int, tuple[Any, ...]] = {}
+    for j, first in answers[0].items():
+        if isinstance(first, Stretches):
+            merged[j] = _together([Stretches(*answer[j]) for answer in answers])
             continue
         mass, one_value, is_mixed = (array.copy() for array in first)
         for answer in answers[1:]:
@@ -246,92 +279,3 @@ def merge_answers(answers: list[dict[int, Answer]]) -> dict[int, Answer]:
             one_value = np.where(np.isnan(one_value), other_value, one_value)
         merged[j] = mass, one_value, is_mixed
     return merged
-
-
-class Bins:
-    """The bins of all columns, pass by pass.
-
-    Parameters
-    ----------
-    names : list of str
-        Of the columns.
-    facts : list
-        What occurs in them, see :func:`look_at`.
-    max_bins : int
-        As in :class:`Binner`.
-    mixed : list of bool
-        Which columns hold text and numbers.
-    """
-
-    def __init__(self, names: list[str], facts: list[Any], max_bins: int, mixed: list[bool]) -> None:
-        self._names, self._facts, self._max_bins, self._mixed = names, facts, max_bins, mixed
-        self._stretches: dict[int, Stretches] = {}
-        self._divisions: dict[int, Division] = {}
-        self._asking: dict[int, Iterator[Question]] = {}
-        self._questions: dict[int, Question | None] = {}  # None for all distinct values
-        for j, fact in enumerate(facts):
-            if isinstance(fact, Categories):
-                continue
-            if np.isinf([fact.lowest, fact.highest]).any() and fact.n:
-                raise_infinite(names[j])
-            if fact.values is not None:
-                self._stretches[j] = Stretches(fact.values, fact.values, fact.masses.astype(np.float64))
-            elif fact.n <= EXACT_ROWS:
-                self._questions[j] = None
-            else:
-                self._divisions[j] = Division(fact.lowest, fact.highest)
-                self._asking[j] = self._divisions[j].questions()
-                self._questions[j] = next(self._asking[j])
-
-    def wanted(self) -> dict[int, Count]:
-        """What the next pass has to count; nothing if all is known."""
-        return {
-            j: Count(None, 0, False)
-            if question is None
-            else Count(question.where, len(question.tree.mass), question.first_new > 0)
-            for j, question in self._questions.items()
-        }
-
-    def tell(self, answers: dict[int, Answer]) -> None:
-        """What a pass has found."""
-        for j, answer in answers.items():
-            question = self._questions.pop(j)
-            if question is None:
-                values, masses = answer
-                self._stretches[j] = Stretches(values, values, masses.astype(np.float64))
-                continue
-            mass, one_value, is_mixed = answer
-            question.tree.mass[question.first_new :] += mass
-            following = next(self._asking[j], None)
-            if following is not None and following.wanted is not None:  # that was looked up at the same time
-                new, wanted = following.first_new, following.wanted[following.first_new :]
-                following.tree.one_value[new:] = np.where(wanted, one_value, np.nan)
-                following.tree.is_mixed[new:] = wanted & is_mixed
-                following = next(self._asking[j], None)
-            if following is None:
-                self._stretches[j] = self._divisions[j].stretches()
-            else:
-                self._questions[j] = following
-
-    def binner(self) -> Binner:
-        """All columns."""
-        columns: list[Column] = []
-        for j, (name, fact) in enumerate(zip(self._names, self._facts, strict=True)):
-            if isinstance(fact, Categories):
-                mass = np.array(list(fact.masses.values()), dtype=np.int64)
-                columns.append(CategoricalColumn.of(name, list(fact.masses), mass, self._max_bins, self._mixed[j]))
-            else:
-                columns.append(NumericColumn.of(name, self._stretches[j], self._max_bins))
-        return Binner(tuple(columns))
-
-    def n_codes(self, binner: Binner) -> list[int]:
-        """How many codes of each column occur, in training or held out; *other* mostly does not."""
-        found = []
-        for fact, column in zip(self._facts, binner.columns, strict=True):
-            if isinstance(fact, Categories):
-                known = set(column.categories)  # type: ignore[union-attr]
-                other = len(fact.masses) > column.n_bins or not fact.held <= known
-                found.append(column.n_bins + 1 + other)
-            else:
-                found.append(column.n_codes)
-        return found

@@ -3,184 +3,195 @@
 from __future__ import annotations
 
 import copy
-import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._model.dial import WEIGHTS
+from .._base import FairClassifier
+from .._choice.frontier import Points, SelectionData
+from .._choice.settings import Settings
+from .._engine.threads import Team
+from .._fit import training
+from .._fit.loop import boost, starting_factors
+from .._fit.progress import Progress
+from .._fit.samples import Masses, Part
+from .._table.grouping import Sensitive
 from .._table.lazy import is_collection, is_frame
+from .._table.reading import read_validation
+from .._table.sources import column_names
+from .._table.weights import read_class_weight
 from ..estimators import AdaFairClassifier
-from ..recommended import ParityBoostClassifier
-from ._collections import empty_table, read_collections
-from ._training import ClusterFitMixin
+from ..recommended import ParityBoostClassifier, held_out
+from . import _training
+from ._cluster import Cluster, cluster_of, find_client
+from ._measures import accuracy, remote_frontier
+from ._rows import PreparedRows, empty_table, prepare_rows, read_collections
+from ._training import CodedRows, find_group_source, rows_judged
+
+OF_CLIENT = {"client": "no_validation"}
 
 
-def _like(local: Any) -> Any:
-    """Let a class have the parameters of another one, and ``client``."""
-
-    def decorate(cls: Any) -> Any:
-        given = inspect.signature(local.__init__)
-        client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
-
-        def __init__(self: Any, *args: Any, client: Any = None, **parameters: Any) -> None:  # noqa: N807
-            local.__init__(self, *args, **parameters)
-            self.client = client
-
-        __init__.__signature__ = given.replace(  # type: ignore[attr-defined]
-            parameters=[*given.parameters.values(), client]
-        )
-        __init__.__qualname__ = f"{cls.__name__}.__init__"
-        cls.__init__ = __init__
-        cls._local_class = local
-        cls._parameter_constraints = {**local._parameter_constraints, "client": "no_validation"}
-        return cls
-
-    return decorate
-
-
-class DaskMixin(ClusterFitMixin):
-    """What the classifiers on Dask collections have beside the local ones; whatever is local is given to these."""
+class OnCollections(FairClassifier):
+    """What a classifier does with Dask collections; whatever is here is for the local one, which comes after it."""
 
     _local_class: ClassVar[Any]
     client: Any
 
-    def to_local(self: Any) -> Any:
+    def to_local(self) -> Any:
         """The ordinary classifier with the same parameters and the same fitted model, which needs no Dask."""
         parameters = self.get_params(deep=False)
-        del parameters["client"]
-        model = self._local_class(**parameters)
-        for name, value in vars(self).items():
-            if name not in parameters and name not in ("client", "_traffic"):
-                setattr(model, name, copy.copy(value))
+        model = self._local_class(**{name: value for name, value in parameters.items() if name != "client"})
+        fitted = {name: value for name, value in vars(self).items() if name not in (*parameters, "_traffic")}
+        vars(model).update({name: copy.copy(value) for name, value in fitted.items()})
         return model
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a JSON file, as the local classifier that :meth:`to_local` gives."""
         self.to_local().save(path)
 
-    def __getstate__(self: Any) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:
         """A client is a connection: it is not stored."""
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        return {**state, "client": None}
+        return {**super().__getstate__(), "client": None}
 
-    def __sklearn_clone__(self: Any) -> Any:
+    def __sklearn_clone__(self) -> Any:
         """A clone has the same client; copies of it would be clients of their own."""
         client, self.client = self.client, None
         try:
-            twin: Any = super().__sklearn_clone__()  # type: ignore[misc]
+            twin: Any = super().__sklearn_clone__()
         finally:
             self.client = client
         twin.client = client
         return twin
 
+    # Predicting
+
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Any:
         """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
-        return self._predict_lazily("decision_function", X, sensitive_features, np.empty(0))
+        return self._predicted("decision_function", X, sensitive_features)
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Any:
         """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
-        return self._predict_lazily("predict", X, sensitive_features, getattr(self, "classes_", np.empty(0))[:0])
+        return self._predicted("predict", X, sensitive_features)
 
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Any:
         """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
-        return self._predict_lazily("predict_proba", X, sensitive_features, np.empty((0, 2)))
+        return self._predicted("predict_proba", X, sensitive_features)
 
     def predict_log_proba(self, X: Any, *, sensitive_features: Any = None) -> Any:
         """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
-        return self._predict_lazily("predict_log_proba", X, sensitive_features, np.empty((0, 2)))
+        return self._predicted("predict_log_proba", X, sensitive_features)
+
+    def _predicted(self, method: str, X: Any, sensitive_features: Any = None) -> Any:
+        """What the local classifier predicts, for each partition of a collection."""
+        if not is_collection(X):
+            here = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
+            return getattr(super(), method)(X, **here)
+        check_is_fitted(self)
+        how, empty = {"model": self.to_local(), "method": method}, empty_table(X)
+        validate_data(how["model"], empty, skip_check_array=True, reset=False)
+        meta = _predict_part(empty, **how)
+        given = [] if sensitive_features is None else [sensitive_features]
+        if is_frame(X):
+            return X.map_partitions(_predict_part, *given, **how, meta=meta, align_dataframes=False)
+        X = X.rechunk({1: -1})
+        given = [values[:, None] if values.ndim == 1 else values for values in given]  # an axis for each that X has
+        shape: dict[str, Any] = {"drop_axis": 1} if meta.ndim == 1 else {"chunks": (X.chunks[0], (2,))}
+        return X.map_blocks(_predict_part, *given, **how, **shape, meta=meta)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
         """Accuracy; of Dask collections the workers count their rows."""
         if not (is_collection(X) or is_collection(y)):
-            score: float = super().score(X, y, sample_weight, sensitive_features=sensitive_features)  # type: ignore[misc]
-            return score
-        from ._measures import accuracy
-
+            return super().score(X, y, sample_weight, sensitive_features=sensitive_features)
         check_is_fitted(self)
-        data = read_collections(X, y, sensitive_features, sample_weight, None)
+        data = read_collections(X, y, sensitive_features, sample_weight)
         validate_data(self, data.meta, skip_check_array=True, reset=False)
-        with self._cluster() as passes:
-            return accuracy(passes, data, self.to_local())
+        with self._cluster() as cluster:
+            return accuracy(cluster, data, self.to_local())
 
-    def _read_selection(self: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
+    def _read_selection(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
         """The collections as they are; their rows stay on the workers."""
         if X is None or y is None or not (is_collection(X) or is_collection(y)):
-            return super()._read_selection(X, y, sensitive_features, sample_weight)  # type: ignore[misc]
-        if sensitive_features is None and self._sensitive_feature is None and self._group_source is not None:
-            columns = self._group_source.columns
-            sensitive_features = X.iloc[:, list(columns)] if columns else None
+            return super()._read_selection(X, y, sensitive_features, sample_weight)
+        source = self._about.source
+        if sensitive_features is None and self._about.sensitive_feature is None and source is not None:
+            sensitive_features = X.iloc[:, list(source.columns)] if source.columns else None
         return X, y, sensitive_features, sample_weight
 
-    def _frontier_of(self: Any, selection: Any) -> Any:
+    def _frontier_of(self, selection: Any) -> Points:
         if not isinstance(selection, tuple):
-            return super()._frontier_of(selection)  # type: ignore[misc]
-        from ._measures import remote_frontier
-
-        with self._cluster() as passes:
-            rows = self._prepare_rows(passes, *selection, False)
-            how = self._n_stages, self._fitted, self._group_thresholds, self._chosen
-            return remote_frontier(passes, rows, self.to_local(), *how)
+            return super()._frontier_of(selection)
+        given = self._sensitive(self._about), self._about, *selection
+        with self._cluster() as cluster:
+            return remote_frontier(cluster, self._read_rows(cluster, *given), self.to_local())
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         if is_collection(X):
             raise TypeError(
                 f"X is a Dask {type(X).__name__}, and this needs rows that are here: X.compute() brings them"
             )
-        return super()._read_table(X, reset)  # type: ignore[misc]
+        return super()._read_table(X, reset)
 
-    def _predict_lazily(self: Any, method: str, X: Any, sensitive_features: Any, like: Any) -> Any:
-        if not is_collection(X):
-            here = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
-            return getattr(super(), method)(X, **here)
-        check_is_fitted(self)
-        model = self.to_local()
-        validate_data(model, empty_table(X), skip_check_array=True, reset=False)
-        labels = [str(label) for label in self.classes_]
-        given = [] if sensitive_features is None else [sensitive_features]
-        if is_frame(X):
-            meta = _as_pandas(like, X._meta.index, labels)
-            return X.map_partitions(
-                _predict_part, *given, model=model, method=method, labels=labels, meta=meta, align_dataframes=False
+    # Training
+
+    @contextmanager
+    def _cluster(self) -> Iterator[Cluster]:
+        """The cluster, if what was asked for can be done there."""
+        estimator, device = self._given("estimator"), self._given("device")
+        if estimator is not None:
+            raise ValueError(
+                f"estimator={type(estimator).__name__} cannot be trained on a cluster: only sums over the rows travel, "
+                "which the native trees alone are made of"
             )
-        X = X.rechunk({1: -1})
-        if like.ndim == 1:
-            return X.map_blocks(_predict_block, *_rows_of(given), model=model, method=method, drop_axis=1, meta=like)
-        chunks = (X.chunks[0], (like.shape[1],))
-        return X.map_blocks(_predict_block, *_rows_of(given), model=model, method=method, chunks=chunks, meta=like)
+        if device != "cpu":
+            raise ValueError(f'device={device!r} is for one machine: on a cluster use device="cpu"')
+        with cluster_of(find_client(self.client, type(self).__name__)) as cluster:
+            yield cluster
+
+    def _read_rows(
+        self, cluster: Cluster, sensitive: Sensitive, known: Any, X: Any, y: Any, groups: Any, sample_weight: Any
+    ) -> PreparedRows:
+        """The rows in numbers; labels and groups are those that occur, or those that are ``known``."""
+        sensitive.check(groups)
+        data = read_collections(X, y, groups, sample_weight, sensitive.feature)
+        if data.meta.shape[1] == 0:
+            raise ValueError(f"0 feature(s) (shape={data.meta.shape}) while a minimum of 1 is required.")
+        validate_data(self, data.meta, skip_check_array=True, reset=known is None)
+        return prepare_rows(cluster, sensitive, data, known, self._given("positive"), self._given("favourable"))
+
+    def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Progress:
+        name = type(self).__name__
+        return Progress(name, n_rounds, n_rows, len(find_client(self.client, name).nthreads()))
 
 
-def _rows_of(given: list[Any]) -> list[Any]:
-    """Arrays with an axis for each that X has."""
-    return [values[:, None] if values.ndim == 1 else values for values in given]
-
-
-def _as_pandas(values: Any, index: Any, labels: list[str]) -> Any:
-    if values.ndim == 1:
-        return pd.Series(values, index=index, dtype=values.dtype)
-    return pd.DataFrame(values, index=index, columns=labels)
-
-
-def _predict_part(X: Any, sensitive_features: Any = None, *, model: Any, method: str, labels: list[str]) -> Any:
-    values = _predict_block(X, sensitive_features, model=model, method=method)
-    return _as_pandas(values, X.index, labels)
-
-
-def _predict_block(X: Any, sensitive_features: Any = None, *, model: Any, method: str) -> Any:
+def _predict_part(X: Any, sensitive_features: Any = None, *, model: Any, method: str) -> Any:
+    """The predictions for a partition, which may have no rows; a frame has an index and keeps it."""
+    given = {}
+    if sensitive_features is not None:
+        is_column = sensitive_features.ndim == 2 and sensitive_features.shape[1] == 1
+        given["sensitive_features"] = np.asarray(sensitive_features)[:, 0] if is_column else sensitive_features
     if len(X) == 0:
-        n = {"predict": model.classes_[:0], "decision_function": np.empty(0)}
-        return n.get(method, np.empty((0, 2)))
-    if sensitive_features is not None and sensitive_features.ndim == 2 and sensitive_features.shape[1] == 1:
-        sensitive_features = np.asarray(sensitive_features)[:, 0]
-    given = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
-    return getattr(model, method)(X, **given)
+        nothing = {"predict": model.classes_[:0], "decision_function": np.empty(0)}
+        values = nothing.get(method, np.empty((0, 2)))
+    else:
+        values = getattr(model, method)(X, **given)
+    if not isinstance(X, pd.DataFrame):
+        return values
+    if values.ndim == 1:
+        return pd.Series(values, index=X.index, dtype=values.dtype)
+    return pd.DataFrame(values, index=X.index, columns=[str(label) for label in model.classes_])
 
 
-@_like(AdaFairClassifier)
-class DaskAdaFairClassifier(DaskMixin, AdaFairClassifier):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
     """:class:`~parityboost.AdaFairClassifier` on Dask collections, with the same model bit for bit.
 
     The rows stay on the workers: as one byte per cell, and a weight and a margin per row. Each round only sums travel.
@@ -198,6 +209,10 @@ class DaskAdaFairClassifier(DaskMixin, AdaFairClassifier):  # type: ignore[misc]
     Rows are numbered in the order of the partitions. With the same ``random_state`` the same rows are held out as from
     the same rows in one DataFrame.
     """
+
+    _local_class = AdaFairClassifier
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**AdaFairClassifier._parameter_constraints, **OF_CLIENT}
+    client: Any = field(default=None, kw_only=True)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -224,17 +239,57 @@ class DaskAdaFairClassifier(DaskMixin, AdaFairClassifier):  # type: ignore[misc]
         self
         """
         self._forget()
-        self._fit_on_cluster(X, y, sensitive_features, sample_weight, validation)
+        settings, sensitive, rng = self._settings(), self._sensitive(), check_random_state(self.random_state)
+        with self._cluster() as cluster, Team(effective_n_jobs(self.n_jobs)) as team:
+            rows = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
+            about = self._about_rows(rows, sensitive, settings, rows.n_counted)
+            parts = [rows]
+            if validation is None:
+                rows.hold_out(self.validation_fraction, rng)
+            else:
+                read = partial(self._read_rows, cluster, sensitive, rows)
+                parts.append(read_validation(validation, sensitive, read))
+                parts[-1].hold_out_all()
+            chosen_on = parts[-1]
+            n_held, unit = int(chosen_on.n_held.sum()), chosen_on.rows_per_weight
+            is_apart = n_held > 0
+            training.check_settings(settings, is_apart, self.validation_fraction)
+            totals = [part.totals() for part in parts]
+            training.check_totals(about, totals[0][0], totals[-1][1] if is_apart else None, rows.sensitive_names)
+            coded = CodedRows(cluster, parts, self.max_bins, self.categorical_features)
+            columns = column_names(rows.data.meta)
+            if settings.threshold == "per_group":
+                given = sensitive_features, totals[0].sum(axis=(0, 2)), coded.bundles.binner
+                about = replace(about, source=find_group_source(cluster, about, parts, *given))
+            # Up to so many rows come here, and the frontier can be asked for later.
+            n_watched = n_held or rows.n_counted
+            all_here = n_watched <= _training.MAX_HERE
+            every = 1 if all_here else -(-n_watched // _training.MAX_TRIED)
+            with coded.on_shards() as crew, crew.session() as session:
+                train = selection = coded.sample_there(session, "train", False, team)
+                shown = coded.sample_here(session, is_apart, team, every)
+                if is_apart:
+                    selection = shown if all_here else coded.sample_there(session, "selection", True, team)
+                session.later("forget", None)
+                class_weight = read_class_weight(self.class_weight, about.labels.outcomes)
+                start = starting_factors(train.sample.totals, class_weight)
+                learner = self._native_learner(coded.bundles, train, selection, start)
+                bar = self._progress_bar(self.n_estimators, train.sample.n_given) if self.verbose else None
+                boosted = boost(learner, settings, bar, unit)
+                if bar is not None:
+                    bar.close(boosted.choice.theta, boosted.stopped)
+                if selection is not shown:  # what is kept is about rows that are here
+                    learner.selection, learner.selection_rows = shown.sample, shown.place(coded.bundles.bundle_of)
+                    learner.train = learner.train if is_apart else shown.sample
+                kept = training.keep(boosted, learner, about, columns, self.max_depth)
+                self._traffic = crew.n_messages, crew.sent, crew.received
+        messages = training.advise(boosted, about, kept.selection, unit * every, columns)
+        self._keep(about, kept if all_here else kept._replace(selection=None), messages)
         return self
 
-    @property
-    def _n_stages(self) -> int:
-        """How many rounds a frontier goes through."""
-        return self.n_estimators_
 
-
-@_like(ParityBoostClassifier)
-class DaskParityBoostClassifier(DaskMixin, ParityBoostClassifier):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
     """:class:`~parityboost.ParityBoostClassifier` on Dask collections, with the same model bit for bit.
 
     The bags are drawn by row number, in the order of the partitions: whoever fits needs about 40 bytes per row for
@@ -248,20 +303,49 @@ class DaskParityBoostClassifier(DaskMixin, ParityBoostClassifier):  # type: igno
         The cluster; by default the client that was made last. It is never stored with a model.
     """
 
+    _local_class = ParityBoostClassifier
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**ParityBoostClassifier._parameter_constraints, **OF_CLIENT}
+    client: Any = field(default=None, kw_only=True)
+
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
     ) -> DaskParityBoostClassifier:
         """Train on X, y, on the workers of a cluster; as :meth:`DaskAdaFairClassifier.fit`."""
         self._forget()
-        self._fit_bags_on_cluster(X, y, sensitive_features, sample_weight, validation)
+        settings, sensitive, rng = self._settings(), self._sensitive(), check_random_state(self.random_state)
+        with self._cluster() as cluster:
+            there = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
+            about = self._about_rows(there, sensitive, settings, there.n_counted)
+            here, names = there.bring(), there.sensitive_names
+            rows = Part(here.positions, here.cell, Masses(here.masses(there.exponent), there.unit))
+            folds = self._folds(about, rows, np.empty((there.n_rows, 0)), rng, names)  # a splitter knows no more of X
+            unit = of_choice = there.rows_per_weight
+            given = judged = None
+            if validation is not None:
+                given = read_validation(validation, sensitive, partial(self._read_rows, cluster, sensitive, there))
+                judged, of_choice = given.bring(), given.rows_per_weight
+            self._check_parts(about, rows.cell, folds, None if judged is None else judged.cell, names)
+            coded = CodedRows(cluster, [there], self.max_bins, self.categorical_features)
+            binner = coded.bundles.binner
+            if settings.threshold == "per_group":
+                of_groups = sensitive_features, there.totals().sum(axis=(0, 2)), binner
+                about = replace(about, source=find_group_source(cluster, about, [there], *of_groups))
+
+            def rows_to_choose_on(trained: Any) -> SelectionData:
+                if given is None or judged is None:
+                    return held_out(trained, rows, len(about.groups))
+                return rows_judged(given, judged, trained, binner)
+
+            def train(settings: Settings, class_weight: Any) -> Any:
+                return self._train(about, folds, rows, coded, settings, class_weight, unit)
+
+            columns = column_names(there.data.meta)
+            with coded.on_shards() as crew:
+                self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, columns)
+                self._traffic = crew.n_messages, crew.sent, crew.received
         return self
 
     def predict_calibrated(self, X: Any) -> Any:
         """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
-        return self._predict_lazily("predict_calibrated", X, None, np.empty((0, 2)))
-
-    @property
-    def _n_stages(self) -> int:
-        """How many blends a frontier goes through."""
-        return 1 if self._dial is None else len(WEIGHTS)
+        return self._predicted("predict_calibrated", X)

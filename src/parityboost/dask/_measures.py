@@ -15,26 +15,23 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from .._arrays import Floats, Integers
-from .._choice.counting import N_BUCKETS
-from .._choice.frontier import Chosen, Points, SelectionData, best_points, chosen_point, frontier
-from .._choice.settings import Settings
+from .._choice.frontier import Points, SelectionData, best_points, chosen_point, frontier
+from .._choice.thresholds import N_BUCKETS
 from .._model.grid import THRESHOLD_GRID
-from ._collections import Partitioned
-from ._columns import check_part
-from ._preparation import Passes, PreparedRows
-from ._rows import Rows, part_weights
+from ._cluster import Cluster
+from ._rows import Held, Partitioned, PreparedRows, Rows, check_part, part_weights
 
 MAX_EXACT = 1 << 20  # of up to so many rows every margin is told apart
 MAX_TOGETHER = 1 << 22  # so many margins and cells, of several rounds, come here at a time
 
 
-def accuracy(passes: Passes, data: Partitioned, model: Any) -> float:
+def accuracy(cluster: Cluster, data: Partitioned, model: Any) -> float:
     """The share of the rows, or of their weight, that a model is right about."""
     given = data.X, data.y, data.sensitive, data.weight
-    parts = passes.gather(passes.map(_count_right, range(len(data)), *given, model=model))
+    parts = cluster.gather(cluster.map(_count_right, range(len(data.X)), *given, model=model))
     right, total = np.sum(parts, axis=0).tolist()
     if total == 0:
-        raise ValueError(f"X has no rows of positive weight in {len(data)} partition(s)")
+        raise ValueError(f"X has no rows of positive weight in {len(data.X)} partition(s)")
     return float(right / total)
 
 
@@ -44,13 +41,13 @@ def _count_right(number: int, x: Any, y: Any, sensitive: Any, weight: Any, model
 
     y = column_or_1d(y)
     check_part(number, x, len(y))
-    weights, keep = part_weights(number, weight, len(y))
-    keep = np.ones(len(y), dtype=np.bool_) if keep is None else keep
-    if not keep.any():
+    weights, _ = part_weights(number, weight, len(y))
+    weights = np.ones(len(y)) if weights is None else weights
+    if not weights.any():
         return 0.0, 0.0
-    weights = np.ones(int(keep.sum())) if weights is None else weights[keep]
+    keep = weights > 0
     predicted = model.predict(x, sensitive_features=sensitive)[keep]
-    right = accuracy_score(y[keep], predicted, normalize=False, sample_weight=weights)
+    right = accuracy_score(y[keep], predicted, normalize=False, sample_weight=weights[keep])
     return float(right), float(weights.sum())
 
 
@@ -84,75 +81,48 @@ class CountedMargins(NamedTuple):
 
         The middles of two buckets have a border of buckets half-way between them, or a bucket without rows.
         """
-        middle = (self.bucket + 1).astype(np.float64)
-        if self.shift:
-            middle = np.ldexp(self.bucket + 0.5, self.shift)
+        middle = np.ldexp(self.bucket + 0.5, self.shift) if self.shift else (self.bucket + 1).astype(np.float64)
         margin: Floats = middle * THRESHOLD_GRID
-        weight: Floats = self.mass.astype(np.float64) * unit
-        return SelectionData(self.cell, weight, n_groups, lambda: iter([margin]))
+        return SelectionData(self.cell, self.mass.astype(np.float64) * unit, n_groups, lambda: iter([margin]))
 
 
-def remote_frontier(
-    passes: Passes,
-    rows: PreparedRows,
-    model: Any,
-    n_stages: int,
-    settings: Settings,
-    group_thresholds: Floats | None,
-    chosen: Chosen | None,
-) -> Points:
+def remote_frontier(cluster: Cluster, rows: PreparedRows, model: Any) -> Points:
     """The frontier of rows that stay on the workers; the same as :func:`~parityboost._choice.frontier.frontier`."""
+    notion, c = model._about.settings.notion, model._about.settings.c
+    n_groups, group_thresholds, chosen = len(rows.groups), model._group_thresholds, model._chosen
     n_buckets = None if rows.n_counted <= MAX_EXACT else N_BUCKETS
-    common = np.zeros(rows.n_groups)
-    n_counts = min(rows.n_counted, N_BUCKETS * 2 * rows.n_groups) * (1 if group_thresholds is None else 2)
+    n_counts = min(rows.n_counted, N_BUCKETS * 2 * n_groups) * (1 if group_thresholds is None else 2)
     n_together = max(MAX_TOGETHER // n_counts, 1)
+
+    def count(first: int, bases: list[list[Floats]], n_buckets: int | None) -> Any:
+        tasks = rows.map(_count_margins, model=model, exponent=rows.exponent, first=first, bases=bases, most=n_buckets)
+        return cluster.fold(tasks, _put_together, n_buckets=n_buckets)
+
     parts: list[Points] = []
-    for first in range(0, n_stages, n_together):
-        bases = [
-            [common] if group_thresholds is None else [common, group_thresholds[j]]
-            for j in range(first, min(first + n_together, n_stages))
-        ]
-        shared = {"model": model, "first": first, "bases": bases, "exponent": rows.exponent, "n_buckets": n_buckets}
-        tasks = passes.map(_count_margins, range(len(rows.data)), rows.data.X, rows.rows, **shared)
-        counted = iter(passes.fold(tasks, _put_together, n_buckets=n_buckets))
-        for j, of_stage in enumerate(bases, first):
+    for first in range(0, model._n_stages, n_together):
+        stages = range(first, min(first + n_together, model._n_stages))
+        bases = [[np.zeros(n_groups)] for _ in stages]
+        if group_thresholds is not None:
+            bases = [[*of_stage, group_thresholds[j]] for j, of_stage in zip(stages, bases, strict=True)]
+        counted = iter(count(first, bases, n_buckets))
+        for j, of_stage in zip(stages, bases, strict=True):
             for base in of_stage:
-                selection = next(counted).as_selection(rows.n_groups, rows.unit)
-                found = frontier(selection, settings.notion, settings.c)
+                found = frontier(next(counted).as_selection(n_groups, rows.unit), notion, c)
                 found["theta"] = np.full(len(found["theta"]), j + 1)
                 if group_thresholds is not None:
                     found["threshold"] = base + found["threshold"][:, None]
                 parts.append(found)
     own = None
-    if chosen is not None:
-        tasks = passes.map(
-            _count_chosen,
-            range(len(rows.data)),
-            rows.data.X,
-            rows.rows,
-            model=model,
-            chosen=chosen,
-            exponent=rows.exponent,
-        )
-        counts = np.sum(passes.gather(tasks), axis=0) * rows.unit
-        own = chosen_point(chosen, counts, settings.notion, settings.c)
-    return best_points(parts, settings.c, own)
-
-
-def _count_chosen(number: int, x: Any, rows: Rows, model: Any, chosen: Chosen, exponent: int) -> Floats:
-    """``counts[group, y_true, y_pred]`` of what was chosen, whatever buckets the margins are counted in."""
-    check_part(number, x, rows.n_rows)
-    theta, threshold = chosen
-    n_groups = len(model.groups_)
-    if len(rows.cell) == 0:
-        return np.zeros((n_groups, 2, 2))
-    part = SelectionData(rows.cell, rows.masses(exponent).astype(np.float64), n_groups, lambda: iter(()))
-    margin = next(islice(model._stages(model._read_new(x)), theta - 1, None))[rows.positions]
-    return part.counts(margin > (threshold[rows.cell % n_groups] if np.ndim(threshold) else threshold))
+    if chosen is not None:  # two buckets are enough: no bucket has margins on either side of its threshold
+        theta, threshold = chosen
+        [at_chosen] = count(theta - 1, [[np.zeros(n_groups) + threshold]], 2)
+        counts = at_chosen.as_selection(n_groups, rows.unit).counts(at_chosen.bucket >= 0)
+        own = chosen_point(chosen, counts, notion, c)
+    return best_points(parts, c, own)
 
 
 def _count_margins(
-    number: int, x: Any, rows: Rows, model: Any, first: int, bases: list[list[Floats]], exponent: int, n_buckets: Any
+    number: int, x: Any, rows: Rows, held: Held, model: Any, exponent: int, first: int, bases: Any, most: int | None
 ) -> list[CountedMargins]:
     """Of each of some stages, and each of its thresholds per group, the margins above these."""
     check_part(number, x, rows.n_rows)
@@ -161,14 +131,12 @@ def _count_margins(
         return [CountedMargins(nothing, rows.cell, nothing, 0) for of_stage in bases for _ in of_stage]
     masses = rows.masses(exponent)
     mass = masses if len(masses) else np.ones(len(rows.cell), dtype=np.int64)
-    positions = rows.positions
-    stages = islice(model._stages(model._read_new(x)), first, None)
     found = []
-    for of_stage, margin in zip(bases, stages, strict=False):
+    for of_stage, margin in zip(bases, islice(model._stages(model._read_new(x)), first, None), strict=False):
         for base in of_stage:
-            above = margin[positions] - base[rows.cell % len(base)]
+            above = margin[rows.positions] - base[rows.cell % len(base)]
             steps = np.rint(above / THRESHOLD_GRID).astype(np.int64)
-            found.append(CountedMargins(steps - 1, rows.cell, mass, 0).added_up(n_buckets))
+            found.append(CountedMargins(steps - 1, rows.cell, mass, 0).added_up(most))
     return found
 
 

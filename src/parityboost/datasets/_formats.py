@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from pandas.io.common import get_handle  # type: ignore[import-not-found]
 
-from .._table.frames import to_pandas
+from .._table.values import to_pandas
 from ._files import DAMAGED
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}  # of text files; None: whatever is in the header
@@ -142,7 +142,7 @@ def writings(value: Any) -> list[str]:
 def _read_file(path: Path, text_format: TextFormat) -> pd.DataFrame:
     kind = existing_kind(path)
     if kind in PARQUET:
-        return _read_parquet(path)
+        return next(read_parquet(path))
     if kind in EXCEL:
         return read_excel(path)[1]
     with naming(path, text_format):
@@ -276,39 +276,26 @@ def check_fields(path: Path, table: pd.DataFrame) -> None:
 
 
 def check_numbers(path: Path, table: pd.DataFrame, text_format: TextFormat) -> None:
-    """Columns of text that are numbers in another notation: each would be a category of its own."""
-    _check_blanks(path, table, text_format)
-    if text_format.decimal == ".":  # it was said that they are not
-        return
+    """Columns of text that are numbers in another notation, or beside blanks: each would be a category of its own."""
+    decimal = text_format.decimal
     for name in table.columns:
         if pd.api.types.is_numeric_dtype(table[name].dtype):
             continue
-        values = table[name].dropna().unique()
-        others = [value for value in values if isinstance(value, str) and OTHER_NUMBER.fullmatch(value)]
-        if others and all(
-            isinstance(value, str) and (OTHER_NUMBER.fullmatch(value) or WHOLE_NUMBER.fullmatch(value))
-            for value in values
-        ):
-            if text_format.decimal == ",":
+        values = table[name].dropna().unique().tolist()
+        texts = [value for value in values if isinstance(value, str)]
+        blank = [text for text in texts if text.startswith(" ") and text.strip() in MISSING]
+        others = pd.Series([text.replace(decimal or ".", ".") for text in texts if text not in blank], dtype=object)
+        if blank and len(others) and pd.to_numeric(others, errors="coerce").notna().all():
+            raise ValueError(f"{path}: column {name!r} holds numbers, and {blank[0]!r} for a missing one: {SPACES}")
+        odd = [text for text in texts if OTHER_NUMBER.fullmatch(text)]
+        n_whole = sum(WHOLE_NUMBER.fullmatch(text) is not None for text in texts)
+        if odd and len(odd) + n_whole == len(values) and decimal != ".":  # else it was said that they are text
+            if decimal == ",":
                 advice = "remove the dots between the thousands"
             else:
                 advice = "give decimal ',' (--decimal ,), or '.' if they are text"
             raise ValueError(
-                f"{path}: column {name!r} looks like numbers in another notation, such as {others[0]!r}: {advice}"
-            )
-
-
-def _check_blanks(path: Path, table: pd.DataFrame, text_format: TextFormat) -> None:
-    """Columns of numbers that are text because of spaces where a value is missing."""
-    for name in table.columns:
-        if pd.api.types.is_numeric_dtype(table[name].dtype):
-            continue
-        values = pd.Series([value for value in table[name].dropna().unique() if isinstance(value, str)], dtype=object)
-        blank = values[[value.startswith(" ") and value.strip() in MISSING for value in values]]
-        others = values.drop(blank.index).str.replace(text_format.decimal or ".", ".", regex=False)
-        if len(blank) and len(others) and pd.to_numeric(others, errors="coerce").notna().all():
-            raise ValueError(
-                f"{path}: column {name!r} holds numbers, and {blank.iloc[0]!r} for a missing one: {SPACES}"
+                f"{path}: column {name!r} looks like numbers in another notation, such as {odd[0]!r}: {advice}"
             )
 
 
@@ -335,16 +322,30 @@ def _endings() -> list[str]:
     return [*PACKABLE, *PARQUET, *EXCEL]
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def read_parquet(path: Path, rows: int | None = None) -> Iterator[pd.DataFrame]:
+    """The table of a file, in pieces of some rows, or in one piece."""
+    parquet = import_parquet(path)
+    import pyarrow
+
+    try:
+        if rows is None:
+            yield to_pandas(parquet.read_table(path)).reset_index(drop=True)
+            return
+        with parquet.ParquetFile(path) as file:
+            if file.metadata.num_rows == 0:  # there is no batch, but there are columns
+                yield to_pandas(file.schema_arrow.empty_table())
+            yield from map(to_pandas, file.iter_batches(batch_size=rows))
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def import_parquet(path: Path) -> Any:
+    """pyarrow's Parquet module."""
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError(f"reading {path.name} needs pyarrow: pip install pyarrow") from error
-    try:
-        table: pd.DataFrame = to_pandas(pyarrow.parquet.read_table(path))
-        return table.reset_index(drop=True)
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+        raise ImportError(f"{path.name} needs pyarrow: pip install pyarrow") from error
+    return pyarrow.parquet
 
 
 def read_excel(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -13,10 +13,8 @@ import pandas as pd
 from sklearn.utils import Bunch
 
 from ._bunch import make_bunch, to_arrays
-from ._catalogue import ADULT, ADULT_AUTHORS_ATTRIBUTES, BANK, COMPAS, COMPAS_ZAFAR_ATTRIBUTES, KDD_CENSUS
-from ._files import read
-from ._sources import obtain
-from ._spec import Dataset
+from ._catalogue import ADULT, ADULT_AUTHORS_ATTRIBUTES, BANK, COMPAS, COMPAS_ZAFAR_ATTRIBUTES, KDD_CENSUS, Dataset
+from ._files import obtain, read
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 Loaded: TypeAlias = Any  # a Bunch, or (data, target) with return_X_y=True; scikit-learn's Bunch has no type either

@@ -14,8 +14,7 @@ from sklearn.utils import Bunch
 
 from .._caller import warn_caller
 from .._table.grouping import AS_GIVEN, Grouping
-from .._table.sources import short
-from .._table.values import same_number
+from .._table.values import same_number, short
 from ._bunch import make_bunch
 from ._formats import TextFormat, hint_at_spaces, read_file
 

@@ -13,17 +13,19 @@ Every model of stumps or native trees can be explained:
 :func:`choices_over_c` is about the rounds of one training, and not for the first, which averages several.
 """
 
-from .._model.pair_shapes import PairAxis, PairFunction
-from .._model.shapes import ShapeFunction
-from ._choices import choices_over_c
-from ._choices import selection_part as selection_part
-from ._gaps import compare_gaps, gap_decomposition
-from ._reading import TOTAL as TOTAL
-from ._reading import check_model as check_model
-from ._reading import check_one_training as check_one_training
-from ._reading import free_name as free_name
-from ._reading import kinds_of as kinds_of
-from ._scores import contributions, importances, pair_function, pair_functions, shape_function, shape_functions
+from ._reading import selection_part as selection_part
+from ._scores import (
+    choices_over_c,
+    compare_gaps,
+    contributions,
+    gap_decomposition,
+    importances,
+    pair_function,
+    pair_functions,
+    shape_function,
+    shape_functions,
+)
+from ._shapes import PairAxis, PairFunction, ShapeFunction
 
 __all__ = [
     "PairAxis",

@@ -1,32 +1,29 @@
-"""What explanations need of a model, after checking that it has it."""
+"""What all that looks at a model needs of it, read off its glass box."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Codes, Floats
-from .._engine.codes import N_CODES
+from .._base import FairClassifier
+from .._choice.settings import Settings
 from .._engine.threads import Team
-from .._model.pairs import Effects, Pair
-from .._model.prediction import of_one_training
+from .._model.dial import Dial
+from .._model.glass_box import GlassBox
+from .._model.tables import Effects
 from .._table.binning import Column
-from .._table.sources import read_sources
-from ..estimators import AdaFairClassifier
-
-# The last column of contributions, and the last row of gaps, which stand beside those of the features.
-CONSTANT, TOTAL = "constant", "total"
-PAIR = " × "  # between the names of two features
+from .._table.sources import Source, read_sources
 
 
 def check_model(model: Any) -> None:
     """Whether it is a fitted model of this package's boosting."""
-    if not isinstance(model, AdaFairClassifier):
+    if not isinstance(model, FairClassifier):
         raise TypeError(
             "expected a fitted ParityBoostClassifier, AdaFairClassifier, AdaBoostClassifier or SMOTEBoostClassifier of "
             f"parityboost, got {type(model).__name__}: of a pipeline pass the last step, pipeline[-1], of a search its "
@@ -39,78 +36,121 @@ def check_one_training(model: Any) -> None:
     """Whether it is such a model with one run of rounds, and not an average of several."""
     check_model(model)
     try:
-        of_one_training(model)
+        _ = model.set_theta
     except AttributeError as error:
         raise ValueError(str(error)) from None
 
 
-def score_effects(model: Any) -> tuple[Effects, float]:
+def glass_box(model: Any) -> GlassBox:
+    """The model as a value; of a classifier of the user's own there is none."""
     check_model(model)
-    effects, constant = model._score_effects()
-    return effects, constant
+    try:
+        box: GlassBox = model.glass_box_
+    except AttributeError as error:
+        raise ValueError(str(error)) from None
+    return box
 
 
-def feature_effects(model: Any) -> Effects:
-    check_model(model)
-    effects: Effects = model._feature_effects()
-    return effects
+def score_tables(model: Any) -> tuple[Effects, float]:
+    """The tables and the constant that add up to the score."""
+    return glass_box(model).score_effects()
 
 
-def kinds_of(names: Iterable[str]) -> str:
-    """What rows of a table are called."""
-    return "features and pairs" if any(PAIR in name for name in names) else "features"
+def feature_tables(model: Any) -> Effects:
+    """The tables alone, which are there also if the thresholds of groups are in none of them."""
+    return glass_box(model).feature_effects()
 
 
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """A name for what is no column: in brackets if a column has that name."""
-    names = set(taken)
-    while name in names:
-        name = f"({name})"
-    return name
+def no_tables(model: Any) -> str | None:
+    """Why the score is not a sum of tables, if it is not."""
+    try:
+        score_tables(model)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
-def pair_names(pairs: list[Pair], columns: tuple[Column, ...]) -> list[str]:
-    """How tables name each pair."""
-    names = [column.name for column in columns]
-    for pair in pairs:
-        names.append(free_name(PAIR.join(columns[f].name for f in pair.features), names))
-    return names[len(columns) :]
+def table_spread(model: Any) -> Floats | None:
+    """``spread[feature, code]``: how far the trainings of an average differ; of one training there is none."""
+    return glass_box(model).spread
 
 
-def columns_of(model: AdaFairClassifier) -> tuple[Column, ...]:
+def columns_of(model: Any) -> tuple[Column, ...]:
     """The model's columns, by names that can be told apart from each other."""
-    columns: tuple[Column, ...] = model._ensemble.binner.columns
+    columns = glass_box(model).columns
     name, times = Counter(column.name for column in columns).most_common(1)[0]
     if times > 1:
         raise ValueError(f"column {name!r} has the same name as another column: rename it and fit again")
     return columns
 
 
-def encode(model: AdaFairClassifier, X: Any) -> Codes:
+def new_rows(model: Any, X: Any) -> Any:
+    """X as the model reads it, if it has the columns of training."""
+    return model._read_new(X)
+
+
+def encode(model: Any, X: Any) -> Codes:
     """``codes[feature, row]``, after the same checks as in ``decision_function``."""
-    binner, sources = model._ensemble.binner, read_sources(model._read_new(X))
+    binner, sources = glass_box(model).binner, read_sources(new_rows(model, X))
     binner.check(sources)
     with Team(1) as team:
         codes: Codes = np.array(binner.encode(sources, slice(None), team))
     return codes
 
 
-def code_shares(codes: Codes, group: NDArray[np.intp], n_groups: int, weights: Floats | None) -> Floats:
-    """``shares[group, feature, code]``: share of the group's weight that has the code; NaN if it has no weight."""
-    mass = [np.bincount(group * N_CODES + code, weights, minlength=n_groups * N_CODES) for code in codes]
-    shares = np.array(mass, dtype=np.float64).reshape(len(codes), n_groups, N_CODES).swapaxes(0, 1)
-    with np.errstate(invalid="ignore"):
-        normed: Floats = shares / shares.sum(axis=2, keepdims=True)
-    return normed
+def feature_source(model: Any, feature: str, X: Any) -> Source:
+    """The feature's column of X, if X is as in training."""
+    columns, sources = columns_of(model), read_sources(new_rows(model, X))
+    position = [column.name for column in columns].index(feature)
+    columns[position].check(sources[position])
+    columns[position].encode(sources[position], slice(None))  # refuses infinity, as predicting does
+    return sources[position]
 
 
-def pair_means(
-    pair: Pair, values: Floats, codes: Codes, group: NDArray[np.intp], n_groups: int, weights: Floats | None
-) -> Floats:
-    """The mean of a value per cell of a pair over the rows of each group; NaN if a group has no weight."""
-    first, second = pair.features
-    per_row = values[pair.row_of[codes[first]], pair.column_of[codes[second]]]
-    sums = np.bincount(group, per_row if weights is None else per_row * weights, minlength=n_groups)
-    with np.errstate(invalid="ignore"):
-        means: Floats = sums / np.bincount(group, weights, minlength=n_groups)
-    return means
+def scores_of(model: Any, X: Any) -> Floats:
+    """The score of each row: above 0 for the positive label, whichever of the classes it is."""
+    scores: Floats = model.decision_function(X)
+    return -scores if positive_column(model) == 0 else scores
+
+
+def outcomes(model: Any) -> NDArray[Any]:
+    """The negative and the positive label."""
+    classes: NDArray[Any] = model.classes_
+    return classes[::-1] if positive_column(model) == 0 else classes
+
+
+def positive_column(model: Any) -> int:
+    """Which column of ``predict_proba`` is the positive label's."""
+    return int(model.classes_.tolist()[1] == model.positive_)
+
+
+def settings_of(model: Any) -> Settings:
+    """What was asked of the choice of θ and threshold when the model was fitted."""
+    settings: Settings = model.about_.settings
+    return settings
+
+
+def dial_of(model: Any) -> Dial | None:
+    """The models between plain and fair, of a model that was fitted with ``dial=True``."""
+    return model.glass_box_.dial if hasattr(model, "glass_box_") else None
+
+
+def groups_of(model: Any, sensitive: pd.DataFrame) -> pd.DataFrame:
+    """Sensitive columns as the groups of training: numbers cut into bands, missing values named."""
+    groups: pd.DataFrame = model.about_.grouping.apply(sensitive)
+    return groups
+
+
+def learner_of(model: Any) -> str | None:
+    """The name of the user's own learner, ``estimator=``."""
+    return None if hasattr(model, "glass_box_") else type(model.estimators_[0]).__name__
+
+
+def n_trainings(model: Any) -> int | None:
+    """How many trainings an average is of."""
+    return len(model.thetas_) if hasattr(model, "thetas_") else None
+
+
+def selection_part(model: Any) -> str:
+    """Prefix of the columns of ``history_`` that θ was chosen by."""
+    return "validation" if "validation_objective" in model.history_ else "train"

@@ -1,29 +1,39 @@
-"""Scores: step functions, contributions, importances."""
+"""Scores: step functions, contributions, importances, gaps between groups, and other choices of θ."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from .._model.pair_shapes import PairFunction, read_pair
-from .._model.shapes import ShapeFunction, read_shape
-from .._table.sources import listed
+from .._arrays import Codes, Floats
+from .._choice.rule import allowed_ber
+from .._choice.thresholds import Measures, first_minimum
+from .._engine.codes import N_CODES
+from .._model.tables import Pair
+from .._table.binning import Column
+from .._table.grouping import group_name, read_groups
+from .._table.values import listed
 from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
 from ._reading import (
-    CONSTANT,
-    PAIR,
-    code_shares,
+    check_one_training,
     columns_of,
     encode,
-    feature_effects,
-    free_name,
-    pair_means,
-    pair_names,
-    score_effects,
+    feature_tables,
+    score_tables,
+    selection_part,
+    settings_of,
+    table_spread,
 )
+from ._shapes import PairFunction, ShapeFunction, read_pair, read_shape
+
+# The last column of contributions, and the last row of gaps, which stand beside those of the features.
+CONSTANT, TOTAL = "constant", "total"
+PAIR = " × "  # between the names of two features
 
 
 def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
@@ -52,10 +62,11 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     >>> functions["x0"].thresholds, functions["x1"].is_flat
     ((2.5,), True)
     """
-    tables = feature_effects(model).tables
+    tables = feature_tables(model).tables
     columns = columns_of(model)
-    spread = getattr(model._ensemble, "spread", [None] * len(columns))  # of an average
-    return {column.name: read_shape(column, *of) for column, *of in zip(columns, tables, spread, strict=True)}
+    spread = table_spread(model)
+    apart = [None] * len(columns) if spread is None else spread
+    return {column.name: read_shape(column, *of) for column, *of in zip(columns, tables, apart, strict=True)}
 
 
 def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunction:
@@ -109,7 +120,7 @@ def pair_functions(model: AdaFairClassifier) -> dict[tuple[str, str], PairFuncti
     >>> list(explain.pair_functions(model.fit(X, y, sensitive_features=["a", "b"] * 20)))
     [('x0', 'x1')]
     """
-    pairs, columns = feature_effects(model).pairs, columns_of(model)
+    pairs, columns = feature_tables(model).pairs, columns_of(model)
     functions = sorted((read_pair(pair, columns) for pair in pairs), key=lambda function: -function.mean_abs)
     return {function.features: function for function in functions}
 
@@ -197,7 +208,8 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     >>> bool((parts.sum(axis=1) == model.decision_function(X)).all())
     True
     """
-    (tables, pairs), constant = score_effects(model)
+    effects, constant = score_tables(model)
+    tables, pairs = effects.tables, effects.pairs
     columns, codes = columns_of(model), encode(model, X)
     parts: dict[str, Any] = {
         column.name: table[code] for column, table, code in zip(columns, tables, codes, strict=True)
@@ -238,8 +250,8 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     x0               1.0
     x1               0.0
     """
-    tables, pairs = feature_effects(model)
-    pairs = pairs if X is not None else []
+    effects = feature_tables(model)
+    tables, pairs = effects.tables, effects.pairs if X is not None else ()
     columns = columns_of(model)
     names = pd.Index([*(column.name for column in columns), *pair_names(pairs, columns)], name="feature")
     table = pd.DataFrame({"alpha_share": [*model.feature_importances_, *[np.nan] * len(pairs)]}, index=names)
@@ -255,3 +267,241 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
             deviations.append(pair_means(pair, np.abs(pair.scores - centre), codes, everyone, 1, weights)[0])
         table["mean_abs_deviation"] = deviations
     return table.sort_values(table.columns[-1], ascending=False, kind="stable")
+
+
+def gap_decomposition(
+    model: AdaFairClassifier,
+    X: Any,
+    sensitive_features: Any,
+    *,
+    groups: tuple[Any, Any] | None = None,
+    sample_weight: Any = None,
+) -> pd.DataFrame:
+    """How much of the difference in mean score between two groups each feature carries.
+
+    For the gap that a notion is about, pass the rows it is about: those of the positive class for equal opportunity,
+    all rows for statistical parity.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of stumps.
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        The instances.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed, and groups are then tuples.
+    groups : tuple of two groups, optional
+        The difference is the mean score of the second minus that of the first. By default every group is compared with
+        the first one in sorted order.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+
+    Returns
+    -------
+    DataFrame
+        One row per feature, and per pair of features that trees of depth two combine, those that carry most first, and
+        last a row ``total``, their sum: the difference of the mean scores. One column per pair of groups. If a feature
+        is called ``total``, the sum is ``(total)``.
+
+    Examples
+    --------
+    >>> from parityboost import AdaBoostClassifier, explain
+    >>> X = [[1, 5], [2, 5], [3, 4], [4, 5]]
+    >>> model = AdaBoostClassifier(2).fit(X, [0, 1, 0, 1])
+    >>> explain.gap_decomposition(model, X, ["a", "a", "b", "b"]).round(2)
+             b − a
+    feature
+    x1       -0.80
+    x0        0.55
+    total    -0.26
+    """
+    effects, _ = score_tables(model)
+    columns, codes = columns_of(model), encode(model, X)
+    group, found = read_groups(sensitive_features, codes.shape[1])
+    pairs = _pairs(found.tolist(), groups)
+    weights = read_weights(sample_weight, codes.shape[1])
+    group, n_groups = group.astype(np.intp), len(found)
+    mean = np.einsum("gfc,fc->gf", code_shares(codes, group, n_groups, weights), effects.tables)
+    of_pairs = [pair_means(pair, pair.scores, codes, group, n_groups, weights) for pair in effects.pairs]
+    mean = np.column_stack([mean, *of_pairs])
+    for k in {k for pair in pairs for k in pair}:
+        if np.isnan(mean[k, 0]):
+            raise ValueError(f"sample_weight is zero for every row of group {group_name(found[k])!r}")
+    names = pd.Index([*(column.name for column in columns), *pair_names(effects.pairs, columns)], name="feature")
+    gaps = {f"{group_name(found[b])} − {group_name(found[a])}": mean[b] - mean[a] for a, b in pairs}
+    return _with_total(pd.DataFrame(gaps, index=names))
+
+
+def compare_gaps(
+    models: Mapping[str, AdaFairClassifier],
+    X: Any,
+    sensitive_features: Any,
+    *,
+    groups: tuple[Any, Any] | None = None,
+    sample_weight: Any = None,
+) -> pd.DataFrame:
+    """:func:`gap_decomposition` of several models side by side.
+
+    Parameters
+    ----------
+    models : dict of str to AdaFairClassifier
+        Fitted models by the names that the columns shall have.
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        The instances.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed, and groups are then tuples.
+    groups : tuple of two groups, optional
+        Which two to compare, needed if there are more than two.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+
+    Returns
+    -------
+    DataFrame
+        One row per feature, those that carry most first, and last a row ``total``. One column per model.
+
+    Examples
+    --------
+    >>> from parityboost import AdaBoostClassifier, explain
+    >>> X = [[1, 5], [2, 5], [3, 5], [4, 5]]
+    >>> models = {f"T={T}": AdaBoostClassifier(T).fit(X, [0, 0, 1, 1]) for T in (1, 2)}
+    >>> explain.compare_gaps(models, X, ["a", "b", "a", "b"])
+             T=1  T=2
+    feature
+    x0       0.0  0.0
+    x1       0.0  0.0
+    total    0.0  0.0
+    """
+    if not models:
+        raise ValueError("models is empty: pass a dict of fitted models, such as {'AdaFair': model}")
+    gaps = {}
+    for name, model in models.items():
+        table = gap_decomposition(model, X, sensitive_features, groups=groups, sample_weight=sample_weight)
+        if table.shape[1] > 1:
+            pairs = ", ".join(table.columns)
+            raise ValueError(
+                f"there are more than two groups ({pairs}): name the two to compare, groups=(first, second)"
+            )
+        gaps[name] = table.iloc[:-1, 0]
+    # A pair of features that a model does not have adds nothing to its gap.
+    features = list(dict.fromkeys(feature for gap in gaps.values() for feature in gap.index))
+    table = pd.DataFrame({name: gap.reindex(features, fill_value=0.0) for name, gap in gaps.items()})
+    return _with_total(table.rename_axis("feature"))
+
+
+def _pairs(found: list[Any], groups: tuple[Any, Any] | None) -> list[tuple[int, int]]:
+    """Positions of the pairs of groups to compare."""
+    known = ", ".join(repr(group) for group in found)
+    if len(found) < 2:
+        raise ValueError(f"a gap needs two groups, but all rows are of group {known}")
+    if groups is None:
+        return [(0, k) for k in range(1, len(found))]
+    if not isinstance(groups, (tuple, list)) or len(groups) != 2 or groups[0] == groups[1]:
+        raise ValueError(f"groups must be a tuple of two different groups, got {groups!r}; the groups are {known}")
+    for group in groups:
+        if group not in found:
+            raise ValueError(f"there is no group {group!r}; the groups are {known}")
+    return [(found.index(groups[0]), found.index(groups[1]))]
+
+
+def _with_total(gaps: pd.DataFrame) -> pd.DataFrame:
+    """The features that carry most first, and their sum."""
+    order = np.argsort(-gaps.abs().max(axis=1).to_numpy(), kind="stable")
+    gaps = gaps.iloc[order]
+    total = free_name(TOTAL, gaps.index)
+    return pd.concat([gaps, gaps.sum().to_frame(total).T.rename_axis("feature")])
+
+
+def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = None) -> pd.DataFrame:
+    """The θ that other values of the parameter ``c`` would have chosen; nothing is trained again.
+
+    ``c`` only decides which of the trained learners are used, so ``history_`` has all that is needed. Exceptions:
+    rounds that early stopping (``n_iter_no_change``) left out are not considered, the thresholds that
+    ``threshold="auto"`` chose are those of the model's own ``c``, and with ``keep`` the rates are taken as they are.
+
+    Parameters
+    ----------
+    model : AdaFairClassifier
+        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
+    values : iterable of float, optional
+        Values of c between 0 and 1; 0, 0.1, …, 1 by default.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``c``, ``theta``, ``er``, ``ber`` and ``violation``, the measures on the data that θ is chosen on.
+
+    Examples
+    --------
+    >>> from parityboost import AdaFairClassifier, explain
+    >>> from parityboost.datasets import load_adult
+    >>> adult = load_adult()
+    >>> model = AdaFairClassifier(n_estimators=20, random_state=0)
+    >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+    >>> choices = explain.choices_over_c(model, [0, 0.5, 1])
+    >>> choices.columns.tolist()
+    ['c', 'theta', 'er', 'ber', 'violation']
+    >>> int(choices["theta"].iloc[-1]) == model.theta_
+    True
+    """
+    check_one_training(model)
+    settings = settings_of(model)
+    if not settings.choose_theta:
+        raise ValueError(f"{type(model).__name__} uses all its learners: it has no θ to choose, and no parameter c")
+    chosen = np.arange(11) / 10 if values is None else np.array(list(values), dtype=np.float64)
+    outside = chosen[~((chosen >= 0) & (chosen <= 1))]
+    if len(outside):
+        raise ValueError(f"c must be between 0 and 1, got {outside[0]}")
+    er, ber, violation = (
+        model.history_[f"{selection_part(model)}_{name}"].to_numpy() for name in ("er", "ber", "violation")
+    )
+    allowed = allowed_ber(settings, float(np.nanmin(ber)))
+    objectives = (c * ber + (1.0 - c) * er + violation for c in chosen)
+    costs = (Measures(ber, violation, violation, objective).cost(settings, allowed) for objective in objectives)
+    best = np.array([first_minimum(cost) for cost in costs], dtype=np.intp)
+    return pd.DataFrame(
+        {"c": chosen, "theta": best + 1, "er": er[best], "ber": ber[best], "violation": violation[best]}
+    )
+
+
+def kinds_of(names: Iterable[str]) -> str:
+    """What rows of a table are called."""
+    kinds = {PAIR in name for name in names}
+    return "features and pairs" if len(kinds) == 2 else "pairs" if True in kinds else "features"
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """A name for what is no column: in brackets if a column has that name."""
+    names = set(taken)
+    while name in names:
+        name = f"({name})"
+    return name
+
+
+def pair_names(pairs: Sequence[Pair], columns: tuple[Column, ...]) -> list[str]:
+    """How tables name each pair."""
+    names = [column.name for column in columns]
+    for pair in pairs:
+        names.append(free_name(PAIR.join(columns[f].name for f in pair.features), names))
+    return names[len(columns) :]
+
+
+def code_shares(codes: Codes, group: NDArray[np.intp], n_groups: int, weights: Floats | None) -> Floats:
+    """``shares[group, feature, code]``: share of the group's weight that has the code; NaN if it has no weight."""
+    mass = [np.bincount(group * N_CODES + code, weights, minlength=n_groups * N_CODES) for code in codes]
+    shares = np.array(mass, dtype=np.float64).reshape(len(codes), n_groups, N_CODES).swapaxes(0, 1)
+    with np.errstate(invalid="ignore"):
+        normed: Floats = shares / shares.sum(axis=2, keepdims=True)
+    return normed
+
+
+def pair_means(
+    pair: Pair, values: Floats, codes: Codes, group: NDArray[np.intp], n_groups: int, weights: Floats | None
+) -> Floats:
+    """The mean of a value per cell of a pair over the rows of each group; NaN if a group has no weight."""
+    first, second = pair.features
+    per_row = values[pair.row_of[codes[first]], pair.column_of[codes[second]]]
+    sums = np.bincount(group, per_row if weights is None else per_row * weights, minlength=n_groups)
+    with np.errstate(invalid="ignore"):
+        means: Floats = sums / np.bincount(group, weights, minlength=n_groups)
+    return means

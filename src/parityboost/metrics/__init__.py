@@ -11,8 +11,7 @@ take ``sensitive_features`` as a named keyword and can be used as scorers with m
     )
 """
 
-from ._errors import ScoringError
-from ._groups import group_counts, group_table, into_groups, signed_differences
+from ._groups import ScoringError, group_counts, group_table, into_groups, signed_differences
 from ._measures import (
     balanced_error_rate,
     disparate_mistreatment,
@@ -21,13 +20,13 @@ from ._measures import (
     equal_opportunity_ratio,
     error_rate,
     fairness_objective,
+    fairness_scorer,
     predictive_equality_difference,
     predictive_equality_ratio,
     statistical_parity_difference,
     statistical_parity_ratio,
     violation,
 )
-from ._scoring import fairness_scorer
 
 __all__ = [
     "ScoringError",

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics._scorer import _BaseScorer
 
-from .._table.grouping import Grouping
-from .._table.inputs import read_table, sensitive_columns
+from .._table.grouping import Grouping, sensitive_columns
+from .._table.sources import read_table
 from ..notions import FairnessNotion
-from ._errors import ScoringError
-from ._groups import group_counts
+from ._groups import ScoringError, group_counts
 
 
 class FairnessScorer(_BaseScorer):

@@ -4,11 +4,20 @@ Every function draws on the ``ax`` it is given, or on a new figure, and returns 
 Ito, which people with any colour vision can tell apart; what a line or bar stands for is written beside it.
 """
 
-from ._groups import group_bars
-from ._models import gap_decomposition, importances, shape_function, waterfall
-from ._pairs import pair
-from ._scores import reliability
-from ._training import costs, frontier, history, tradeoff_c, tradeoff_theta
+from ._figures import (
+    costs,
+    frontier,
+    gap_decomposition,
+    group_bars,
+    history,
+    importances,
+    pair,
+    reliability,
+    shape_function,
+    tradeoff_c,
+    tradeoff_theta,
+    waterfall,
+)
 
 __all__ = [
     "costs",

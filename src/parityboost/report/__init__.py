@@ -5,7 +5,7 @@ and :func:`to_json` write it down, :func:`write_report` does both in one call. O
 (plotly and jinja2).
 """
 
-from ._markdown import to_markdown
+from ._card import to_markdown
 from ._render import to_html, to_json, write_report
 from ._summary import build, build_audit
 

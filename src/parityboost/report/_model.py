@@ -1,21 +1,33 @@
-"""What the report knows about a model: its settings, what matters to it, its step functions and pairs."""
+"""What the report knows about a model: its settings, what matters to it, one person's score, its rounds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from inspect import signature
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from .. import explain
-from .._model.averaged import AveragedEnsemble
-from .._model.ensemble import EstimatorEnsemble
-from .._model.extent import bin_edges, category_shares, drawn_range, feature_source
-from .._table.inputs import group_names
+from .._arrays import Floats
+from .._io.json_values import to_plain
+from .._stats import rates
+from .._table.grouping import group_names
 from .._table.sources import column_names
+from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
-from . import _pairs
+from ..explain._reading import dial_of, feature_source, learner_of, n_trainings, no_tables, outcomes, settings_of
+from ..explain._shapes import category_shares, extent
+from ..notions import DisparateMistreatment, FairnessNotion
+from . import _tables
+from ._words import Row
 
+Ints = NDArray[np.intp]
+
+MAX_PAIRS = 6  # that are drawn
+MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept
 MAX_SHAPES = 24  # features whose step functions are drawn
 
 
@@ -37,13 +49,13 @@ def describe(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict
     found = {
         "name": name_of(model),
         "class": type(model).__name__,
-        "learner": type(model.estimators_[0]).__name__ if isinstance(model._ensemble, EstimatorEnsemble) else None,
-        "notion": model._fitted.notion.name,
+        "learner": learner_of(model),
+        "notion": settings_of(model).notion.name,
         "warnings": list(model.warnings_),
         "parameters": parameters,
         "theta": model.theta_,
         "n_estimators": model.n_estimators_,
-        "n_bags": len(model.thetas_) if isinstance(model._ensemble, AveragedEnsemble) else None,
+        "n_bags": n_trainings(model),
         "threshold": threshold,
         "importances": None,
         "shapes": None,
@@ -66,17 +78,8 @@ def describe(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict
     used = [name for name in importances.index if name in functions and not functions[name].is_flat]
     found["n_used"] = len(used)
     found["shapes"] = [_shape(functions[name], feature_source(model, name, X)) for name in used[:MAX_SHAPES]]
-    found |= _pairs.describe(model, X, weights)
+    found |= _pairs(model, X, weights)
     return found
-
-
-def no_tables(model: AdaFairClassifier) -> str | None:
-    """Why the model is not a sum of step functions, if it is not."""
-    try:
-        model._score_effects()
-    except ValueError as error:
-        return str(error)
-    return None
 
 
 def _setting(value: Any) -> str:
@@ -97,14 +100,143 @@ def _shape(function: explain.ShapeFunction, source: Any) -> dict[str, Any]:
         names = [str(category) for category in function.categories]
         shape |= {"categories": names, "shares": shares, "other": function.other, "other_share": other}
         return shape | {"missing_share": missing}
-    values = source.floats(slice(None))
-    present = values[~np.isnan(values)]
-    low, high = drawn_range(function.thresholds, present)
-    edges = bin_edges(present, low, high) if len(present) else np.array([low, high])
+    lies = extent(function, source)
     return shape | {
         "thresholds": list(function.thresholds),
-        "range": [low, high],
-        "edges": edges.tolist(),
-        "shares": (np.histogram(present, edges)[0] / len(values)).tolist(),
-        "missing_share": 1 - len(present) / len(values),
+        "range": list(lies.range),
+        "edges": lies.edges.tolist(),
+        "shares": (lies.counts / lies.n).tolist(),
+        "missing_share": lies.n_missing / lies.n,
+    }
+
+
+def _pairs(model: AdaFairClassifier, X: Any, weights: Any) -> Row:
+    """The pairs that matter most, and how much of the score pairs carry; ``None`` for a model without any."""
+    functions = list(explain.pair_functions(model).values())
+    if not functions:
+        return {"pairs": None, "n_pairs": 0, "pair_share": None}
+    parts = explain.contributions(model, X).to_numpy()[:, :-1]
+    row_weights = read_weights(weights, len(parts))
+    alone, together = (
+        _movement(part.sum(axis=1), row_weights) for part in np.split(parts, [model.n_features_in_], axis=1)
+    )
+    shown = [
+        {
+            "features": list(function.features),
+            "rows": function.rows.labels,
+            "columns": function.columns.labels,
+            "scores": function.scores.tolist(),
+            "weight": function.weight.tolist(),
+            "mean_abs": function.mean_abs,
+        }
+        for function in functions[:MAX_PAIRS]
+    ]
+    share = together / (alone + together) if alone + together > 0 else 0.0
+    return {"pairs": shown, "n_pairs": len(functions), "pair_share": share}
+
+
+def _movement(scores: Any, weights: Any) -> float:
+    """How far scores are from their mean, on average."""
+    mean = np.average(scores, weights=weights)
+    return float(np.average(np.abs(scores - mean), weights=weights))
+
+
+def person(model: AdaFairClassifier, X: Any, y: Any, weights: Any, at: Any) -> Row | None:
+    """The parts of the score of a row, given by its position, compared with the mean of all rows."""
+    if at is None:
+        return None
+    n = len(X)
+    if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < n:
+        raise ValueError(f"person must be the position of a row, from 0 to {n - 1}, got {at!r}")
+    problem = no_tables(model)
+    if problem is not None:
+        raise ValueError(f"one person cannot be explained: {problem}")
+    all_parts = explain.contributions(model, X)
+    mean = pd.Series(np.average(all_parts.to_numpy(), axis=0, weights=weights), index=all_parts.columns)
+    own = (all_parts.iloc[at] - mean).iloc[:-1]
+    values = X.iloc[at] if isinstance(X, pd.DataFrame) else pd.Series(np.asarray(X)[at])
+    known = dict(zip(own.index, values.tolist(), strict=False))  # pairs of features come after the features
+    score = float(all_parts.iloc[at].sum())
+    order = own.abs().sort_values(ascending=False, kind="stable").index
+    return {
+        "row": int(at) + 1,
+        "score": score,
+        "mean": float(mean.sum()),
+        "predicted": to_plain(outcomes(model)[int(score > 0)]),
+        "true": to_plain(np.asarray(y)[at]),
+        "parts": [
+            {"feature": name, "value": _text(known[name]) if name in known else None, "part": float(own[name])}
+            for name in order
+            if own[name] != 0
+        ],
+    }
+
+
+def _text(value: Any) -> str:
+    if pd.isna(value):
+        return "missing"
+    return _tables.number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+
+
+def shown_notion(model: AdaFairClassifier) -> FairnessNotion:
+    """The model's own notion; of a model without one, disparate mistreatment."""
+    notion = settings_of(model).notion
+    return notion if notion.gaps else DisparateMistreatment()
+
+
+def rounds(
+    model: AdaFairClassifier,
+    predictions: Iterable[NDArray[Any]],
+    y: NDArray[np.bool_],
+    group: Ints,
+    names: list[str],
+    weights: Floats | None,
+) -> dict[str, Any]:
+    """Predicted positives after every round, per group and true class: all rates of all rounds follow from them.
+
+    ``predictions`` are those of ``staged_predict``, or those at each point of the dial; ``names`` those of the groups.
+    Without sample weights counts are numbers of rows.
+    """
+    dial = dial_of(model)
+    places: list[Any] = list(range(1, model.n_estimators_ + 1)) if dial is None else list(dial.weights)
+    here = model.theta_ if dial is None else model.fairness_
+    n_groups, n_rounds = len(names), len(places)
+    cell = group.astype(np.intp) * 2 + y
+
+    def count(rows: Any) -> NDArray[Any]:
+        counts = np.bincount(cell[rows], None if weights is None else weights[rows], minlength=2 * n_groups)
+        return counts.reshape(n_groups, 2)
+
+    totals = count(slice(None))
+    every = -(-n_rounds * n_groups // MAX_CELLS)
+    kept, selected = [], []
+    for j, (place, labels) in enumerate(zip(places, predictions, strict=True), start=1):
+        if j % every == 0 or j in (1, n_rounds) or place == here:
+            kept.append(place)
+            selected.append(count(labels == model.positive_))
+    positive = np.array(selected, dtype=np.float64)
+    notion = shown_notion(model)
+    counts = np.stack([totals - positive, positive], axis=-1)
+    on = "validation" if dial is not None else explain.selection_part(model)
+    if dial is None:
+        chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]].to_numpy()
+    else:
+        points = [dial.points[dial.weights.index(place)] for place in kept]
+        chosen = np.array([(point.ber, point.violation) for point in points])
+    return {
+        "groups": names,
+        "negatives": totals[:, 0].tolist(),
+        "positives": totals[:, 1].tolist(),
+        "symbol": "θ" if dial is None else "fairness",
+        "theta": here,
+        "rounds": kept,
+        "false_positives": [row[:, 0].tolist() for row in selected],
+        "true_positives": [row[:, 1].tolist() for row in selected],
+        "notion": notion.name,
+        "ber": rates.balanced_error_rate(counts).tolist(),
+        "violation": notion.violation(counts).tolist(),
+        # What θ was chosen by; a model without a notion chooses none.
+        "chosen_on": on if settings_of(model).notion.gaps else None,
+        "chosen_ber": chosen[:, 0].tolist(),
+        "chosen_violation": chosen[:, 1].tolist(),
     }

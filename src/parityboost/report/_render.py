@@ -13,11 +13,11 @@ import numpy as np
 from .._extras import install
 from .._io.atomic import write_atomically
 from .._stats import rates
-from . import _card, _pairs, _plots, _tables, _words
-from ._markdown import to_markdown
-from ._measures import FAIRNESS, PERFORMANCE
+from . import _card, _figures, _tables, _words
+from ._card import to_markdown
+from ._compare import FAIRNESS, PERFORMANCE
 from ._summary import build
-from ._tables import Row
+from ._words import Row
 
 LIVE_RATES = {
     "selection_rate": ("Predicted positive", rates.selection_rate),
@@ -76,7 +76,7 @@ def to_html(report: dict[str, Any]) -> str:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise ImportError(f"an HTML report needs plotly and jinja2: {install('report')}") from error
-    figures = _plots.figures(report)
+    figures = _figures.figures(report)
     charts = {figure.name: figure.spec for part in figures.values() for figure in part if figure}
     # Names and categories are the user's: everything is escaped but what this package and plotly wrote themselves.
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=False).from_string(
@@ -92,7 +92,7 @@ def to_html(report: dict[str, Any]) -> str:
         tables=_all_tables(report),
         figures=figures,
         live=_live(report),
-        pairs=_pairs.sentence(report["model"]) if figures["pairs"] else "",
+        pairs=_figures.pairs_sentence(report["model"]) if figures["pairs"] else "",
         notes=[f"{row['group']}: {row['note']}" for row in report["audit"]["groups"] if row["note"]],
         data=Markup(_script_json({"charts": charts, "rounds": report["rounds"]})),
         style=Markup(_resource("_style.css")),

@@ -26,6 +26,13 @@
     }
     return value;
   };
+  const SIGNS = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&" };
+  const cut = (name, most) => {
+    const text = [...name.replace(/&(lt|gt|quot|#x27|amp);/g, (sign) => SIGNS[sign])];
+    if (text.length <= most) return name;
+    const short = [...text.slice(0, Math.ceil((most - 1) / 2)), "…", ...text.slice(-Math.floor((most - 1) / 2))].join("");
+    return short.replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
+  };
   const draw = (chart, width) => {
     const spec = colours(data.charts[chart.dataset.chart], getComputedStyle(root));
     const layout = { ...spec.layout, autosize: !width };
@@ -36,8 +43,23 @@
     } else {
       chart.style.minHeight = `${layout.height}px`;
     }
-    /* On paper a cell of a large table has no room for its numbers; they are in the appendix. */
-    const drawn = spec.data.map((trace) => (width && trace.z?.[0]?.length > 4 ? { ...trace, texttemplate: "" } : trace));
+    /* Names take at most two fifths of the width, and lose their middle if that is too little for them. */
+    const room = width ?? chart.clientWidth, letter = width ? 5.8 : 7.4;
+    const longest = (texts) => Math.max(0, ...texts.map((text) => text.length));
+    const short = (axis, most, line) => {
+      if (axis.ticktext) axis.ticktext = axis.ticktext.map((name) => cut(name, Math.max(12, Math.floor(most))));
+      if (axis.title) axis.title.text = cut(axis.title.text, Math.max(12, Math.floor(line)));
+    };
+    short(layout.yaxis, (0.4 * room) / letter, 40);
+    const inner = room - 80 - letter * longest(layout.yaxis.ticktext ?? []);
+    short(layout.xaxis, 18, inner / letter + 6);
+    /* A cell that is too narrow shows its colour only: its numbers are in the table. */
+    const cells = spec.data.filter((trace) => trace.z);
+    const cell = inner / (cells[0]?.z[0].length ?? 1);
+    const lines = cells.flatMap((trace) => trace.text.flat().flatMap((text) => text.split("<br>")));
+    const drawn = 0.9 * letter * longest(lines) < cell ? spec.data
+      : spec.data.map((trace) => (trace.z ? { ...trace, texttemplate: "" } : trace));
+    if (cells.length && letter * longest(layout.xaxis.ticktext) > cell) layout.xaxis.tickangle = -35;
     Plotly.react(chart, drawn, layout, { displayModeBar: false, responsive: !width, showTips: false });
   };
   /* Small enough that the rest of a page is never much. */
@@ -71,6 +93,7 @@
     appendix.hidden = !on;
     apply(on ? "light" : theme, on);
   };
+  window.addEventListener("resize", () => { if (moved === null) charts.forEach((chart) => draw(chart)); });
   printed.addEventListener("change", (event) => print(event.matches));
   window.addEventListener("beforeprint", () => print(true));
   window.addEventListener("afterprint", () => print(false));
@@ -136,6 +159,7 @@
     marker.x = [theta, theta];
     marker.y = [rounds.ber[at], rounds.violation[at]];
     line.x0 = line.x1 = theta;
+    line.visible = theta !== rounds.theta; /* there it would cover the dashed line */
     draw(history, moved === null ? undefined : widthOf(history));
   };
   document.querySelector(".slider").hidden = false;

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import explain
 from .._io.json_values import to_plain
-from .._table.frames import to_pandas
-from .._table.inputs import group_names, read_groups, sensitive_columns, sensitive_frame
+from .._table.grouping import group_names, read_groups, sensitive_columns, sensitive_frame
+from .._table.values import to_pandas
 from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..estimators import AdaFairClassifier
-from . import _compare, _measures, _model, _people, _person, _strip, _warnings, _words
+from ..explain._reading import check_model, dial_of, groups_of, new_rows, outcomes, positive_column, settings_of
+from . import _compare, _model, _warnings, _words
 from ._card import describe_file, read_about
 
 
@@ -107,7 +107,7 @@ def build(
     >>> page["data"]["n"], len(page["rounds"]["rounds"])
     (2000, 10)
     """
-    explain.check_model(model)
+    check_model(model)
     if baseline is not None and train is not None:
         raise ValueError("give baseline or train, not both: train is there to fit a baseline from")
     if baseline is not None and not callable(getattr(baseline, "predict", None)):
@@ -116,7 +116,7 @@ def build(
             "predictions that are there already can be compared by an audit of each"
         )
     X, y = to_pandas(X), to_pandas(y)
-    table = model._read_new(X)
+    table = new_rows(model, X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = read_groups(frame, len(table))
     weights, at = read_weights(sample_weight, len(table)), person
@@ -144,19 +144,19 @@ def build(
     predicted = model.predict(X, **groups_too)
     calibrated = hasattr(model, "predict_calibrated")
     scores = model.predict_calibrated(X) if calibrated else model.predict_proba(X, **groups_too)
-    audited = audit(y, predicted, scores=scores[:, 0 if model._positive_is_first else 1], **options)
+    audited = audit(y, predicted, scores=scores[:, positive_column(model)], **options)
     positive = np.asarray(y) == model.positive_
     if train is not None:
         baseline = _compare.fit_baseline(model, train)
-    mitigated = model._fitted.notion.gaps
-    if mitigated and plain is None and train is not None and getattr(model, "_dial", None) is None:
+    mitigated = settings_of(model).notion.gaps
+    if mitigated and plain is None and train is not None and dial_of(model) is None:
         plain = _compare.fit_plain(model, *train)
 
     report = _from_audit(audited, title or f"Fairness report: {_model.name_of(model)}", created, limit)
     report["kind"] = "model"
     report["data"] |= {
         "target": None if getattr(y, "name", None) is None else str(y.name),
-        "negative_label": to_plain(model._outcomes[0]),
+        "negative_label": to_plain(outcomes(model)[0]),
         "n_features": model.n_features_in_,
     }
     report["card"] = {
@@ -169,15 +169,15 @@ def build(
         report["limit"]["measures"] = [_words.target_measure(report)]
     stages = _stages(model, X, groups_too)
     if stages is not None:
-        report["rounds"] = _measures.rounds(model, stages, positive, group, names, weights)
+        report["rounds"] = _model.rounds(model, stages, positive, group, names, weights)
     if baseline is not None:
         others = baseline.predict(X)
         report["comparison"] = _compare.comparison(_model.name_of(baseline), others, audited, y, predicted, options)
-    if mitigated and (plain is not None or getattr(model, "_dial", None) is not None):
+    if mitigated and (plain is not None or dial_of(model) is not None):
         others = _compare.plain_end(model, X, groups_too) if plain is None else plain.predict(X)
         report["plain"] = _compare.comparison(_compare.PLAIN, others, audited, y, predicted, options)
     report["gaps"] = _compare.gaps(model, baseline, X, positive, frame, weights)
-    report["person"] = _person.describe(model, X, y, weights, at)
+    report["person"] = _model.person(model, X, y, weights, at)
     if person is not None:
         report["person"]["row"] = int(person) + 1  # as counted in X
     return _summed_up(to_plain(report), _warnings.of_columns(model, X, positive, weights))
@@ -226,9 +226,9 @@ def build_audit(
     ('Our model of 2024', None)
     """
     report = _from_audit(audit, title or "Fairness audit", created, limit)
-    unknown = [name for name in measures if name not in _strip.GAP_IN]
+    unknown = [name for name in measures if name not in _words.GAP_IN]
     if unknown or not measures:
-        raise ValueError(f"measures must be some of {', '.join(_strip.GAP_IN)}, got {list(measures)!r}")
+        raise ValueError(f"measures must be some of {', '.join(_words.GAP_IN)}, got {list(measures)!r}")
     if limit is not None:
         report["limit"]["measures"] = list(measures)
     report["card"]["about"] = read_about(about)
@@ -243,12 +243,12 @@ def _summed_up(report: dict[str, Any], found: list[dict[str, Any]]) -> dict[str,
     known = [*found, *_warnings.of_report(report)]
     report["warnings"] = [*known, *_warnings.from_training(report, known)]
     measure = _words.target_measure(report)
-    told = {attribute: _people.sentences(report, attribute, measure) for attribute in _words.columns(report)}
+    told = {attribute: _words.sentences(report, attribute, measure) for attribute in _words.columns(report)}
     report["summary"] = {
         "degenerate": _words.degenerate(report),
         "no_gain": _words.no_gain(report),
         "people": told,
-        "strip": _strip.strip(report),
+        "strip": _words.strip(report),
         "sentences": _words.about(report),
         "changes": _words.changes(report),
         "conclude": _words.conclude(report),
@@ -292,13 +292,14 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
 def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) -> pd.DataFrame:
     """The sensitive columns, by the names that the page calls them."""
     if sensitive_features is None:
-        if model.sensitive_feature is None:
+        named = model.about_.sensitive_feature
+        if named is None:
             raise ValueError(
                 "a report compares groups: pass sensitive_features, as to fit (the model names no column of X as its "
                 "sensitive_feature)"
             )
-        return model._grouping.apply(sensitive_columns(table, model.sensitive_feature))
-    frame = model._grouping.apply(sensitive_frame(sensitive_features))
+        return groups_of(model, sensitive_columns(table, named))
+    frame = groups_of(model, sensitive_frame(sensitive_features))
     return frame.rename(columns={"sensitive_features": "group"}) if frame.shape[1] == 1 else frame
 
 
@@ -306,7 +307,8 @@ def _stages(model: Any, X: Any, groups_too: dict[str, Any]) -> Any:
     """The predictions after every round, or at every point of the dial; None for an average that has neither."""
     if hasattr(model, "staged_predict"):
         return model.staged_predict(X, **groups_too)
-    if not hasattr(model, "set_fairness"):
+    dial = dial_of(model)
+    if dial is None:
         return None
     moved = copy(model)
-    return (moved.set_fairness(w).predict(X, **groups_too) for w in model._dial.weights)
+    return (moved.set_fairness(w).predict(X, **groups_too) for w in dial.weights)

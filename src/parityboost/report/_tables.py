@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from .. import explain
-from .._model.shapes import OTHER
 from ..audit._text import favours
-from . import _people, _words
-
-Row = dict[str, Any]
+from ..explain._scores import TOTAL, free_name
+from ..explain._shapes import OTHER
+from ..plot._chart import signed
+from . import _words
+from ._words import Row
 
 UNDEFINED = "–"
 DASH = "\u2060–\u2060"  # between two numbers; no line ends at it
@@ -69,12 +69,6 @@ def points(share: float | None, sign: bool = False) -> str:
         return UNDEFINED
     text = _words.points(share)
     return f"+{text}" if sign and share > 0 and text != "0.0" else text
-
-
-def score(value: float) -> str:
-    """A part of a score: two digits and a sign."""
-    text = f"{value:+.2f}"
-    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
 
 
 def number(value: float) -> str:
@@ -192,17 +186,17 @@ def shape(found: Row) -> Table:
     caption = f"What {found['feature']} adds to the score"
     if found["kind"] == "categorical":
         rows = [
-            [name, score(value), percent(share)]
+            [name, signed(value), percent(share)]
             for name, value, share in zip(found["categories"], found["scores"], found["shares"], strict=True)
         ]
-        rows.append([OTHER, score(found["other"]), percent(found["other_share"])])
-        rows.append(["missing", score(found["missing"]), percent(found["missing_share"])])
+        rows.append([OTHER, signed(found["other"]), percent(found["other_share"])])
+        rows.append(["missing", signed(found["missing"]), percent(found["missing_share"])])
         return Table(caption, ["Value", "Score", "Share of rows"], rows)
     ends = [number(t) for t in found["thresholds"]]
     between = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
     names = [f"up to {ends[0]}", *between, f"above {ends[-1]}"] if ends else ["any number"]
-    rows = [[name, score(value)] for name, value in zip(names, found["scores"], strict=True)]
-    return Table(caption, ["Value", "Score"], [*rows, ["missing", score(found["missing"])]])
+    rows = [[name, signed(value)] for name, value in zip(names, found["scores"], strict=True)]
+    return Table(caption, ["Value", "Score"], [*rows, ["missing", signed(found["missing"])]])
 
 
 def comparison(report: Row, attribute: str | None) -> Table:
@@ -222,13 +216,13 @@ def comparison(report: Row, attribute: str | None) -> Table:
 
 def total_of(found: Row) -> str:
     """What the sum of all features' parts of a gap is called."""
-    return explain.free_name(explain.TOTAL, (row["feature"] for row in found["features"]))
+    return free_name(TOTAL, (row["feature"] for row in found["features"]))
 
 
 def gaps(found: Row) -> Table:
     """What every feature adds to the difference between two groups."""
-    rows = [[row["feature"], *map(score, row["parts"])] for row in found["features"]]
-    rows.append([total_of(found), *map(score, found["total"])])
+    rows = [[row["feature"], *map(signed, row["parts"])] for row in found["features"]]
+    rows.append([total_of(found), *map(signed, found["total"])])
     caption = f"Mean score of {found['high']} minus that of {found['low']}, {ABOUT[found['rows']]}"
     return Table(caption, ["Feature", *found["models"]], rows)
 
@@ -239,10 +233,10 @@ def attributes(report: Row) -> Table:
     rows = []
     for attribute in report["data"]["attributes"]:
         row = _words.measure_row(report, attribute, measure)
-        told = [_people.cell(report, attribute, rate) for rate in _people.TOLD[measure]]
+        told = [_words.cell(report, attribute, rate) for rate in _words.TOLD[measure]]
         known = UNDEFINED if row["value"] is None else "yes" if row["lower"] > 0 else "no"
         rows.append([attribute, *told, interval(row, points), known])
-    heads = [rate.what.format(positive=report["data"]["positive"]) for rate in _people.TOLD[measure]]
+    heads = [rate.what.format(positive=report["data"]["positive"]) for rate in _words.TOLD[measure]]
     header = ["Attribute", *(f"{head[:1].upper()}{head[1:]}, of 100" for head in heads), "Gap in points (interval)"]
     caption = f"What was found, one row per attribute: {_words.MEASURES[measure]}"
     return Table(caption, [*header, "Established"], rows, text=4)

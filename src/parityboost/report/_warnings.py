@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ..estimators import AdaFairClassifier
-from ..explain._reading import encode, feature_effects
+from ..explain._reading import columns_of, encode, feature_tables, no_tables
 from . import _words
-from ._model import no_tables
-
-Row = dict[str, Any]
+from ._words import Row
 
 NEARLY_ALONE = 0.95  # balanced accuracy of a single column
 MAX_PARTS = 20  # of a column that is judged by itself
@@ -35,8 +33,8 @@ def of_columns(model: AdaFairClassifier, X: Any, positive: Any, weights: Any) ->
     """What the columns that the model uses look like: a leak of the outcome, identifiers, dates."""
     if no_tables(model) is not None:
         return []
-    columns = model._ensemble.binner.columns
-    effects = feature_effects(model)
+    columns = columns_of(model)
+    effects = feature_tables(model)
     used = {*np.flatnonzero(effects.tables.any(axis=1)).tolist(), *(f for pair in effects.pairs for f in pair.features)}
     found = []
     alone = _alone(encode(model, X), columns, positive, weights)

@@ -1,10 +1,11 @@
-"""The page in plain language, from the numbers of a report: what it shows, what to conclude and what not."""
+"""The page in plain language, from the numbers of a report: who is found and missed, four facts, what to conclude."""
 
 from __future__ import annotations
 
-from typing import Any
+from math import floor
+from typing import Any, NamedTuple
 
-from ..audit._text import NO_BREAK, in_a_sentence
+from ..audit._text import NO_BREAK, favours, in_a_sentence
 
 Row = dict[str, Any]
 
@@ -372,3 +373,248 @@ def not_conclude(report: Row) -> list[str]:
 
 def _overall(report: Row) -> Row:
     return {row["measure"]: row for row in report["audit"]["overall"]}
+
+
+class Rate(NamedTuple):
+    """A rate as the page tells it; ``of`` are the rows it is a share of."""
+
+    name: str  # of the column in an audit's groups
+    of: str  # "all", "positives" or "negatives"
+    who: str
+    what: str
+
+
+MISSED = Rate("fnr", "positives", "who truly are “{positive}”", "missed")
+ALARMS = Rate("fpr", "negatives", "who truly are not “{positive}”", "wrongly predicted “{positive}”")
+SELECTED = Rate("selection_rate", "all", "", "predicted “{positive}”")
+# What is told of a model, by what it was trained for: its own measure first.
+TOLD = {
+    "statistical_parity": (SELECTED, MISSED, ALARMS),
+    "equal_opportunity": (MISSED, ALARMS, SELECTED),
+    "predictive_equality": (ALARMS, MISSED, SELECTED),
+    "disparate_mistreatment": (MISSED, ALARMS, SELECTED),
+}
+
+
+def size(row: Row, of: str) -> int:
+    """How many rows of a group a rate is a share of."""
+    positives = int(row["positives"])
+    return {"all": int(row["n"]), "positives": positives, "negatives": int(row["n"]) - positives}[of]
+
+
+def large_enough(rows: list[Row], of: str, least: int) -> list[Row]:
+    """The groups with enough rows to speak of; all of them if fewer than two have enough."""
+    enough = [row for row in rows if size(row, of) >= least]
+    return enough if len(enough) > 1 else [row for row in rows if size(row, of) > 0]
+
+
+def hundred(share: float) -> str:
+    """How many of a hundred."""
+    count = round(100 * share)
+    if count == 0 and share > 0:
+        return "fewer than 1"
+    return "more than 99" if count == 100 and share < 1 else str(count)
+
+
+def ends(rows: list[Row], rate: Rate, least: int) -> list[tuple[Row, float]]:
+    """The groups to name, each with its share: both of two, in one order throughout; of more, the one with the highest
+    and the one with the lowest.
+    """
+    shares = [(row, row[rate.name]) for row in large_enough(rows, rate.of, least) if row[rate.name] is not None]
+    if len(shares) <= 2:
+        return shares
+    ordered = sorted(shares, key=lambda found: -found[1])
+    return [ordered[0], ordered[-1]]
+
+
+def sentence(report: Row, attribute: str, rate: Rate) -> str | None:
+    """Counts out of a hundred in the groups of an attribute, and with the model that it is compared with."""
+    data, least = report["data"], report["audit"]["settings"]["min_group_size"]
+    rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
+    found = ends(rows, rate, least)
+    if len(found) < 2:
+        return None
+    who, what = (text.format(positive=data["positive"]) for text in (rate.who, rate.what))
+    n_groups = sum(row[rate.name] is not None for row in large_enough(rows, rate.of, least))
+    names = [in_a_sentence(attribute, row["group"]) for row, _ in found]
+    text = f"Of every 100{f' {who}' if who else ''}, " + " and ".join(
+        f"{hundred(share)} in the group {name}" for name, (_, share) in zip(names, found, strict=True)
+    )
+    text += f" are {what}"
+    if n_groups > 2:
+        text += f" (most and fewest of {n_groups} groups)"
+    others = _baseline(report, attribute, rate, [row["group"] for row, _ in found])
+    if others:
+        text += f"; with {report['comparison']['baseline']}, {' and '.join(others)}"
+    return f"{text}."
+
+
+def _baseline(report: Row, attribute: str, rate: Rate, groups: list[str]) -> list[str]:
+    """The same counts with the model that it is compared with, if there is one."""
+    known = {
+        row["group"]: row
+        for row in (report["comparison"] or {"groups": []})["groups"]
+        if row["attribute"] == attribute and row[rate.name] is not None
+    }
+    if not all(group in known for group in groups):
+        return []
+    return [hundred(known[group][rate.name]) for group in groups]
+
+
+def sentences(report: Row, attribute: str, measure: str) -> list[str]:
+    """What is told of the groups of an attribute, the measure that the model was trained for first."""
+    told = (sentence(report, attribute, rate) for rate in TOLD[measure])
+    return [text for text in told if text is not None]
+
+
+def cell(report: Row, attribute: str, rate: Rate) -> str:
+    """The same for a table: ``Female 46, Male 45``."""
+    rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
+    found = ends(rows, rate, report["audit"]["settings"]["min_group_size"])
+    return ", ".join(f"{in_a_sentence(attribute, row['group'])} {hundred(share)}" for row, share in found) or "–"
+
+
+FOUR_FIFTHS = 0.8  # the lowest ratio of favourable predictions that the four-fifths rule accepts
+# What a gap is a gap in.
+GAP_IN = {
+    "statistical_parity": "in predicted positive",
+    "equal_opportunity": "in missed",
+    "predictive_equality": "in false alarms",
+    "disparate_mistreatment": "in missed plus false alarms",
+    "equalized_odds_difference": "in missed or false alarms",
+    "accuracy_difference": "in accuracy",
+    "precision_difference": "in precision",
+}
+
+
+def strip(report: Row) -> list[Row]:
+    """Four tiles: a name, a value, a remark, and whether it is good, bad or neither."""
+    return [_ratio(report), _gap(report), _sensitive(report), _smallest(report)]
+
+
+def _tile(name: str, value: str, remark: str, state: str = "plain", **more: Any) -> Row:
+    return {"name": name, "value": value, "remark": remark, "state": state, **more}
+
+
+def lowest_ratio(report: Row, positive: bool) -> Row | None:
+    """Who gets a label least and most often, of the attribute whose groups are furthest apart in it: the positive
+    label, or the negative one. ``before`` is the lowest ratio in this attribute with the other model.
+    """
+    least = report["audit"]["settings"]["min_group_size"]
+    found = []
+    for attribute in columns(report):
+        rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
+        shares = {row["group"]: _share(row, positive) for row in large_enough(rows, "all", least)}
+        low, high = (end(shares, key=shares.__getitem__) for end in (min, max))
+        if shares[high] > 0:
+            ratio = shares[low] / shares[high]
+            others = (report["comparison"] or {"groups": []})["groups"]
+            old = [_share(row, positive) for row in others if row["attribute"] == attribute and row["group"] in shares]
+            before = min(old) / max(old) if old and max(old) > 0 else None
+            found.append({"attribute": attribute, "ratio": ratio, "low": low, "high": high, "before": before})
+    return min(found, key=lambda row: row["ratio"]) if found else None
+
+
+def _share(row: Row, positive: bool) -> float:
+    """The share of a group that is predicted positive, or negative."""
+    rate: float = row["selection_rate"]
+    return rate if positive else 1.0 - rate
+
+
+def _ratio(report: Row) -> Row:
+    """Of the favourable label; of both if it was not stated, since the four-fifths rule is about the favourable one."""
+    known = favours(report["audit"]["settings"])
+    sides = (True, False) if known is None else (known,)
+    found = [(label(report, side), lowest_ratio(report, side)) for side in sides]
+    told = [_told(report, name, row) for name, row in found]
+    if known is None:
+        marks = [row["ratio"] >= FOUR_FIFTHS for _, row in found if row is not None]
+        # Where both are on one side of the mark, it does not matter which label is the favourable one.
+        state = "plain" if len({*marks}) > 1 or len(marks) < 2 else "good" if marks[0] else "bad"
+        values = " or ".join("–" if row is None else _two_digits(row["ratio"]) for _, row in found)
+        remark = "Which one is favourable was not stated."
+        return _tile("Lowest ratio, of either label", values, " ".join([*told, remark]), state)
+    name, row = "Lowest ratio of the favourable label", found[0][1]
+    if row is None:
+        return _tile(name, "–", told[0], "bad")
+    if row["ratio"] >= FOUR_FIFTHS:
+        state, rule = "good", "At least 0.80, as the four-fifths rule asks."
+    else:
+        state, rule = "bad", "Below 0.80, the mark of the four-fifths rule."
+    value = _two_digits(row["ratio"])
+    return _tile(name, value, f"{told[0]} {rule}", state, share=row["ratio"], mark=FOUR_FIFTHS)
+
+
+def _told(report: Row, label: str, row: Row | None) -> str:
+    """Whose shares a ratio compares, and what it was with the other model."""
+    if row is None:
+        return f"Nobody is predicted “{label}”."
+    low, high = (in_a_sentence(row["attribute"], row[end]) for end in ("low", "high"))
+    before = ""
+    if row["before"] is not None and report["data"]["favourable"] is not None:
+        before = f"; with {report['comparison']['baseline']} {_two_digits(row['before'])}"
+    return f"“{label}”: {low} against {high}{before}."
+
+
+def _two_digits(ratio: float) -> str:
+    text = f"{ratio:.2f}"
+    if ratio < FOUR_FIFTHS and text == "0.80":  # 0.799 must not look like the mark
+        return f"{floor(1000 * ratio) / 1000:.3f}"
+    return text
+
+
+def _gap(report: Row) -> Row:
+    """The gap that the model was trained to close; of those under a limit, the one that keeps it least."""
+    limit = report["limit"]
+    measures = [target_measure(report)] if limit is None else limit["measures"]
+    rows = [
+        measure_row(report, attribute, measure) for attribute in report["data"]["attributes"] for measure in measures
+    ]
+    undefined = [row for row in rows if row["value"] is None]
+    if undefined and (limit is not None or len(undefined) == len(rows)):
+        row = undefined[0]
+        fails = "" if limit is None else ", so it does not pass"
+        remark = f"{_capital(GAP_IN[row['measure']])}: {row['note']}{fails}."
+        return _tile(f"Gap by {row['attribute']}", "–", remark, "plain" if limit is None else "bad")
+    # Against a limit, what counts is what is established; else what is seen.
+    known = [row for row in rows if row["value"] is not None]
+    row = max(known, key=lambda row: (row["lower"] if limit is not None else 0, row["value"]))
+    within = f"{points(row['lower'])} to {points(row['upper'])}"
+    what = _capital(f"{GAP_IN[row['measure']]} ({within})")
+    state, verdict = "plain", "no limit was set"
+    if limit is not None:
+        allowed = f"the limit of {points(limit['value'])} points"
+        if row["lower"] > limit["value"]:
+            state, verdict = "bad", f"does not pass: above {allowed}"
+        elif all(row["upper"] <= limit["value"] for row in known):
+            state, verdict = "good", f"passes: below {allowed}"
+        else:
+            verdict = f"passes: not shown to be above {allowed}"
+    name = f"Gap by {row['attribute']}"
+    return _tile(name, f"{points(row['value'])} points", f"{what}; {verdict}.", state)
+
+
+def _sensitive(report: Row) -> Row:
+    name, model = "Sensitive column used", report["model"]
+    if model is None or model["importances"] is None:
+        return _tile(name, "Not known", "Only predictions were given." if model is None else "The model does not tell.")
+    used = sensitive_features(report)
+    own = " and ".join(columns(report))
+    if used:
+        return _tile(name, "Yes", f"The score looks at {' and '.join(used)} directly.", "bad")
+    return _tile(name, "No", f"{own} is no feature; others may stand in for it.", "good")
+
+
+def _smallest(report: Row) -> Row:
+    data, least = report["data"], report["audit"]["settings"]["min_group_size"]
+    own = columns(report)
+    row = min((row for row in report["audit"]["groups"] if row["attribute"] in own), key=lambda row: row["n"])
+    rows = f"{row['n']:,} rows, {row['positives']:,} of them “{data['positive']}”"
+    name = in_a_sentence(row["attribute"], row["group"])
+    if row["note"]:
+        return _tile("Smallest group", name, f"{rows}: too few to judge, below {least}.", "bad")
+    return _tile("Smallest group", name, f"{rows}.")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -9,7 +9,8 @@ from conftest import make_people
 from parityboost import AdaBoostClassifier
 from parityboost.datasets import make_biased_classification
 from parityboost.metrics import balanced_error_rate, equal_opportunity_difference, group_table
-from parityboost.paper.baselines.fae import FAEClassifier, draw_bags, equalise_tpr, number_of_bags
+from parityboost.paper.baselines._base import Data
+from parityboost.paper.baselines.fae import FAEClassifier, draw_bags, equalise_tpr
 
 
 def fitted(people, **options):
@@ -32,8 +33,11 @@ def cells_and_clusters():
 
 
 def test_the_published_number_of_bags():
-    assert number_of_bags(np.array([500, 120, 40, 75])) == 2 * (12 + 1)
-    assert number_of_bags(np.array([40, 40, 40, 40])) == 4
+    for sizes, n_bags in (([500, 120, 40, 75], 2 * (12 + 1)), ([40, 40, 40, 40], 4)):
+        cell = np.repeat([0, 1, 2, 3], sizes)
+        X = pd.DataFrame({"x": np.random.default_rng(0).normal(size=len(cell))})
+        model = FAEClassifier(2, random_state=0).fit(X, cell // 2, sensitive_features=cell % 2)
+        assert model.n_bags_ == n_bags
 
 
 def test_every_bag_is_balanced_over_the_four_cells_and_holds_the_smallest():
@@ -73,11 +77,11 @@ def test_the_boundary_of_the_group_that_is_behind_moves_to_the_others_tpr():
     y = np.array([1, 1, 0, 1, 1, 1, 0, 1], dtype=np.int8)
     group = np.array([0, 0, 0, 1, 1, 1, 1, 0])
     # TPR 2/3 in group 0 and 1/3 in group 1: the second of its positives has to be above the boundary.
-    thresholds = equalise_tpr(votes, y, group, np.ones(8), 0.0)
+    thresholds = equalise_tpr(votes, Data(None, y, group, None), 0.0)
     assert thresholds[0] == 0.5
     assert 0.4 <= thresholds[1] < 0.45
-    np.testing.assert_array_equal(equalise_tpr(votes, y, group, np.ones(8), 0.4), [0.5, 0.5])
-    assert equalise_tpr(votes, y, 1 - group, np.ones(8), 0.0)[1] == 0.5
+    np.testing.assert_array_equal(equalise_tpr(votes, Data(None, y, group, None), 0.4), [0.5, 0.5])
+    assert equalise_tpr(votes, Data(None, y, 1 - group, None), 0.0)[1] == 0.5
 
 
 def test_true_positive_rates_match_in_training_and_on_new_data():

@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from parityboost.metrics import disparate_mistreatment
-from parityboost.paper.baselines._linear import Design, Examples, Logistic
+from parityboost.paper.baselines._base import Data
+from parityboost.paper.baselines._linear import Design, Logistic
 from parityboost.paper.baselines.krasanakis import KrasanakisClassifier, _Search, culep_weights
 
 
@@ -16,7 +17,11 @@ def make_rows(people):
     X, y, group = people
     n = len(y)
     codes = (group == "b").astype(np.intp)
-    return Examples(Design.fit(X).encode(X), y.astype(np.int8), codes, np.full(n, 1 / n), float(n))
+    return Data(Design.fit(X).encode(X), y.astype(np.int8), codes, np.full(n, 1 / n))
+
+
+def search_of(rows):
+    return _Search(rows, 1 / len(rows.y), 4)
 
 
 def test_weights_match_a_hand_computation():
@@ -36,7 +41,7 @@ def test_no_beta_means_no_reweighting(people):
     errors = np.linspace(-1, 1, 5)
     group = np.array([0, 1, 0, 1, 0])
     assert (culep_weights(errors, group, np.array([0.3, 0.8]), np.zeros(2)) == 1).all()
-    search = _Search(make_rows(people), 1.0, 4)
+    search = search_of(make_rows(people))
     plain = search.train(np.array([0.5, 0.5, 0.0, 0.0]))
     np.testing.assert_allclose(plain, search._plain, atol=1e-3)
 
@@ -44,7 +49,7 @@ def test_no_beta_means_no_reweighting(people):
 def test_the_retrainings_are_those_of_scikit_learn_with_the_same_weights(people):
     rows = make_rows(people)
     parameters = np.array([0.8, 0.3, 1.0, 2.0])
-    w = _Search(rows, 1.0, 4).train(parameters)
+    w = search_of(rows).train(parameters)
     weights = np.ones(len(rows.y))
     model = LogisticRegression(tol=1e-10, max_iter=10_000)
     for _ in range(5):  # the plain classifier and four re-trainings
@@ -79,7 +84,7 @@ def test_objective_is_accuracy_minus_disparate_mistreatment(people):
 def test_the_search_is_fairer_than_plain_logistic_regression(people):
     X, y, group = people
     rows = make_rows(people)
-    search = _Search(rows, 1.0, 4)
+    search = search_of(rows)
     model = KrasanakisClassifier(100).fit(X, y, sensitive_features=group)
     assert model.objective_ > search.objective(search._plain) + 0.1
     plain = disparate_mistreatment(y, rows.X @ search._plain > 0, sensitive_features=group, pos_label=1)
@@ -99,7 +104,7 @@ def test_training_twice_gives_the_same_model(people):
 def test_the_best_parameters_give_the_kept_coefficients(people):
     X, y, group = people
     model = KrasanakisClassifier(20).fit(X, y, sensitive_features=group)
-    again = _Search(make_rows(people), 1.0, 4).train(np.concatenate([model.alpha_, model.beta_]))
+    again = search_of(make_rows(people)).train(np.concatenate([model.alpha_, model.beta_]))
     np.testing.assert_allclose(model.coef_[0], again[:-1])
     assert len(model.design_names_) == model.coef_.shape[1]
 

@@ -11,16 +11,13 @@ from parityboost import AdaBoostClassifier
 from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team
 from parityboost._fit.loop import Settings, boost
-from parityboost._fit.samples import Sample, code_sample, to_masses
-from parityboost._table.binning import Binner
-from parityboost._table.bundles import Bundles
+from parityboost._fit.samples import CodedTables, Sample, code_sample, to_masses
+from parityboost._table.binning import Binner, Bundles
 from parityboost._table.sources import find_categorical, read_sources
 from parityboost.datasets import make_biased_classification
 from parityboost.metrics import balanced_error_rate
 from parityboost.notions import NoNotion
-from parityboost.paper.baselines import _smote
-from parityboost.paper.baselines._smote import Points, Smote, SmoteLearner
-from parityboost.paper.baselines.smoteboost import SMOTEBoostClassifier
+from parityboost.paper.baselines.smoteboost import Smote, SMOTEBoostClassifier, SmoteLearner, Synthetic, majority, space
 
 
 def make_binner(X):
@@ -50,10 +47,11 @@ def test_numbers_lie_between_an_instance_and_one_of_its_neighbours(smote):
     smote, X = smote
     drawn = smote.draw(500, np.random.RandomState(0))
     assert all(j in smote.neighbours[i] and i != j for i, j in zip(drawn.base, drawn.neighbour, strict=True))
-    numbers = X[["skill", "years", "member"]].to_numpy(dtype=float)
+    names = ["skill", "years", "member"]
+    numbers = X[names].to_numpy(dtype=float)
     ends = np.stack([numbers[drawn.base], numbers[drawn.neighbour]])
     known = ~np.isnan(ends).any(axis=0)
-    new = drawn.points.numbers
+    new = drawn.points[:, X.columns.get_indexer(names)]
     assert (new >= ends.min(axis=0) - 1e-9)[known].all()
     assert (new <= ends.max(axis=0) + 1e-9)[known].all()
     # One point on one line: the same share of the way in every column.
@@ -65,13 +63,10 @@ def test_numbers_lie_between_an_instance_and_one_of_its_neighbours(smote):
 
 
 def test_a_missing_end_leaves_the_instances_own_value(smote):
-    smote, _ = smote
+    smote, X = smote
     drawn = smote.draw(500, np.random.RandomState(0))
-    own, other, new = (
-        smote.points.numbers[drawn.base, 0],
-        smote.points.numbers[drawn.neighbour, 0],
-        drawn.points.numbers[:, 0],
-    )
+    skill = X.columns.get_loc("skill")
+    own, other, new = smote.points[drawn.base, skill], smote.points[drawn.neighbour, skill], drawn.points[:, skill]
     one_missing = np.isnan(own) | np.isnan(other)
     assert one_missing.any()
     np.testing.assert_array_equal(new[one_missing], own[one_missing])
@@ -80,9 +75,9 @@ def test_a_missing_end_leaves_the_instances_own_value(smote):
 def test_categories_are_those_of_the_majority_of_the_neighbours(smote):
     smote, X = smote
     drawn = smote.draw(300, np.random.RandomState(0))
-    for j, name in enumerate(["job", "city"]):
+    for name in ("job", "city"):
         categories = [None, *sorted(X[name].unique())]
-        for i, code in zip(drawn.base, drawn.points.codes[:, j], strict=True):
+        for i, code in zip(drawn.base, drawn.points[:, X.columns.get_loc(name)].astype(int), strict=True):
             near = X[name].iloc[smote.neighbours[i]]
             votes = near.value_counts()
             assert votes[categories[code]] == votes.max()
@@ -91,7 +86,7 @@ def test_categories_are_those_of_the_majority_of_the_neighbours(smote):
 def test_equal_votes_go_to_the_nearest_neighbour():
     codes = np.array([[3], [1], [2], [2], [1]], dtype=np.uint8)
     neighbours = np.array([[1, 2, 3, 4], [2, 0, 4, 3], [0, 1, 3, 4], [0, 1, 2, 4], [3, 1, 0, 2]])
-    assert _smote._majority(codes, neighbours)[:, 0].tolist() == [1, 2, 1, 1, 2]
+    assert majority(codes, neighbours)[:, 0].tolist() == [1, 2, 1, 1, 2]
 
 
 def test_neighbours_are_the_nearest_by_smote_ncs_distance(smote):
@@ -136,8 +131,8 @@ def test_instances_are_drawn_by_weight():
 
 
 def test_constant_and_empty_columns_are_no_distance():
-    points = Points(np.array([[1.0, np.nan], [1.0, np.nan]]), np.ones((2, 1), dtype=np.uint8))
-    np.testing.assert_array_equal(*points.matrix())
+    points = np.array([[1.0, np.nan, 1.0], [1.0, np.nan, 1.0]])
+    np.testing.assert_array_equal(*space(points, np.array([False, False, True])))
 
 
 @pytest.mark.parametrize("huge", [1e200, 1.7e308])
@@ -197,18 +192,8 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
         train = Sample(y, 1, to_masses(None), np.arange(len(y)), team)
         bundles = Bundles(binner)
         coded = code_sample(bundles, binner.encode(sources, train.rows, team), train)
-        learner = SmoteLearner(
-            bundles,
-            coded,
-            coded,
-            np.ones(2),
-            "gini",
-            synthetic=drawn,
-            minority=1,
-            n_synthetic=n_synthetic,
-            n_real=len(y),
-            keep=keep,
-        )
+        tables = CodedTables(bundles, sources, train, sources, train, coded, coded)
+        learner = SmoteLearner(tables, np.ones(2), "gini", Synthetic(drawn, 1, n_synthetic, keep))
         codes = binner.encode(sources, train.rows, team)
         columns = [[np.nan if c == 0 else float(c) for c in column] for column in codes]
         synthetic = [[np.nan if c == 0 else float(c) for c in column] for column in drawn]
@@ -342,11 +327,11 @@ def test_plain_smote_moves_every_column_along_the_line_and_measures_distance_as_
     chosen = np.take_along_axis(distances, smote.neighbours, axis=1)
     np.testing.assert_allclose(np.sort(chosen, axis=1), np.sort(distances, axis=1)[:, :5], atol=1e-6)
     drawn = smote.draw(400, np.random.RandomState(0))
-    gap = drawn.points.numbers - values[drawn.base]
+    gap = drawn.points - values[drawn.base]
     whole = values[drawn.neighbour] - values[drawn.base]
     shares = np.divide(gap, whole, out=np.full_like(gap, np.nan), where=np.abs(whole) > 1e-12)
     assert np.nanmax(np.nanmax(shares, axis=1) - np.nanmin(shares, axis=1)) < 1e-6
-    between = (drawn.points.numbers > 0) & (drawn.points.numbers < 1)
+    between = (drawn.points > 0) & (drawn.points < 1)
     assert between[:, X.columns.str.startswith("job_")].any()
 
 
@@ -355,11 +340,11 @@ def test_plain_smote_lets_the_stumps_split_between_zero_and_one():
     options = {"n_estimators": 30, "n_synthetic": 40, "keep_synthetic": True, "random_state": 0}
     plain = SMOTEBoostClassifier(smote="plain", **options).fit(X, y)
     zero_one = [j for j, name in enumerate(X.columns) if name.startswith(("job_", "city_"))]
-    edges = [plain._ensemble.binner.columns[j].edges for j in zero_one]
+    edges = [plain.glass_box_.binner.columns[j].edges for j in zero_one]
     assert all(((e > 0) & (e < 1)).all() for e in edges)
     assert max(map(len, edges)) > 10
     nc = SMOTEBoostClassifier(**options).fit(X, y)
-    assert max(len(nc._ensemble.binner.columns[j].edges) for j in zero_one) == 1
+    assert max(len(nc.glass_box_.binner.columns[j].edges) for j in zero_one) == 1
     np.testing.assert_array_equal(plain.predict(X), clone(plain).set_params(n_jobs=2).fit(X, y).predict(X))
     assert not np.array_equal(plain.decision_function(X), nc.decision_function(X))
 

@@ -11,15 +11,16 @@ from sklearn.linear_model import LogisticRegression
 
 from conftest import make_people
 from parityboost.metrics import disparate_mistreatment
-from parityboost.paper.baselines._linear import Design, Examples, Logistic
-from parityboost.paper.baselines.zafar import Covariances, ZafarClassifier, _lagrangian
+from parityboost.paper.baselines._base import Data
+from parityboost.paper.baselines._linear import Design, Logistic
+from parityboost.paper.baselines.zafar import Covariances, ZafarClassifier
 
 
 def make_rows(people):
     X, y, group = people
     codes = (group == "b").astype(np.intp)
     weights = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
-    return Examples(Design.fit(X).encode(X), y.astype(np.int8), codes, weights / weights.sum(), float(len(y)))
+    return Data(Design.fit(X).encode(X), y.astype(np.int8), codes, weights / weights.sum())
 
 
 def test_constraint_values_are_the_covariances_of_the_publication(people):
@@ -121,7 +122,7 @@ def test_too_few_iterations_warn(people):
 
 def test_convexified_constraints_touch_the_covariances_and_are_never_more_lenient(people):
     rows = make_rows(people)
-    covariances = Covariances(rows)
+    covariances = Covariances(rows, bound=0.0, width=1e-6)
     rng = np.random.default_rng(3)
     here, there = rng.normal(size=(2, rows.X.shape[1]))
     wrong_now = (covariances.sign * (rows.X @ here) < 0).astype(float)
@@ -130,20 +131,17 @@ def test_convexified_constraints_touch_the_covariances_and_are_never_more_lenien
         value = covariances.values(rows.X @ w)
         return np.array([value[0], -value[0], value[1], -value[1]])
 
-    width = 1e-6
-    np.testing.assert_allclose(covariances.convexified(rows.X @ here, wrong_now, width)[0], both_sides(here), atol=1e-6)
-    assert (covariances.convexified(rows.X @ there, wrong_now, width)[0] >= both_sides(there) - 1e-9).all()
+    np.testing.assert_allclose(covariances.convexified(rows.X @ here, wrong_now)[0], both_sides(here), atol=1e-6)
+    assert (covariances.convexified(rows.X @ there, wrong_now)[0] >= both_sides(there) - 1e-9).all()
 
 
 def test_gradient_of_the_lagrangian(people):
     rows = make_rows(people)
-    logistic, covariances = Logistic(rows.X, rows.y, 1e-3), Covariances(rows)
+    logistic, covariances = Logistic(rows.X, rows.y, 1e-3), Covariances(rows, bound=0.001, width=0.01)
     rng = np.random.default_rng(4)
     w = 0.5 * rng.normal(size=rows.X.shape[1])
     wrong_now = (covariances.sign * (rows.X @ (w + 0.1)) < 0).astype(float)
-    objective = _lagrangian(
-        logistic, rows, covariances, wrong_now, 0.01, np.array([0.0, 0.3, 0.5, 0.1]), 100.0, 0.001, 2.0
-    )
+    objective = covariances.lagrangian(logistic, wrong_now, np.array([0.0, 0.3, 0.5, 0.1]), rho=100.0, tau=2.0)
     step = 1e-6 * np.eye(len(w))
     numeric = [(objective(w + e)[0] - objective(w - e)[0]) / 2e-6 for e in step]
     np.testing.assert_allclose(objective(w)[1], numeric, atol=1e-6)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from parityboost.paper.baselines.registry import DATASETS, DM, EO, SP
+from parityboost.paper.baselines import DATASETS, DM, EO, SP
 from parityboost.paper.experiments import CLAIMS, FIGURES, FIRST_CLAIMS, SETTINGS, plan
 from parityboost.paper.experiments._claims import OPEN
 from parityboost.paper.experiments._pages import count_claims, first_count, markdown, parts_table, summary
-from parityboost.paper.experiments._store import Scope
+from parityboost.paper.experiments._plan import Scope
 
 ROOT = Path(__file__).parents[3]
 RESULTS = ROOT / "docs" / "results"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reference
 from parityboost.datasets import load_adult
-from parityboost.paper.baselines.registry import DM, EO, SP
+from parityboost.paper.baselines import DM, EO, SP
 from parityboost.paper.experiments import (
     CLAIMS,
     FIRST_CLAIMS,
@@ -21,18 +21,27 @@ from parityboost.paper.experiments import (
     Results,
     Run,
     Store,
-    _execute,
+    _runner,
     compare,
     judge,
     perform,
 )
-from parityboost.paper.experiments._claim_list import GAINS_OF_C, MARKS
-from parityboost.paper.experiments._claims import Part, above, below, gain, logged, near, reason
+from parityboost.paper.experiments._claims import (
+    GAINS_OF_C,
+    MARKS,
+    Part,
+    above,
+    below,
+    gain,
+    logged,
+    near,
+    reason,
+)
 from parityboost.paper.experiments._pages import parts_table
-from parityboost.paper.experiments._store import Scope
+from parityboost.paper.experiments._plan import Scope
 from problems import draw_rows, frame_of
 
-GUARDED = _execute.GuardedMistreatment
+GUARDED = _runner.GuardedMistreatment
 
 
 # --- The scripts' rules -----------------------------------------------------------------------------
@@ -73,7 +82,7 @@ def test_the_authors_rules_on_our_loop_equal_a_plain_twin(seed, notion, cumulati
             columns, [False, False, True], y, group, notion=notion, n_estimators=12, update="discrete",
             cumulative=cumulative,
         )  # fmt: skip
-    model = _execute.AuthorsClassifier(
+    model = _runner.AuthorsClassifier(
         GUARDED() if notion == DM else notion, n_estimators=12, update="discrete", cumulative=cumulative,
         validation_fraction=None,
     )  # fmt: skip
@@ -82,7 +91,7 @@ def test_the_authors_rules_on_our_loop_equal_a_plain_twin(seed, notion, cumulati
             return
         model.fit(frame_of(columns), y, sensitive_features=np.array(["a", "b"])[group])
         np.testing.assert_allclose(model.estimator_weights_, twin.alphas, atol=1e-9)
-        assert [s.feature for s in model.estimators_] == [s.feature for s in twin.stumps]
+        assert [s.root.feature for s in model.estimators_] == [s.feature for s in twin.stumps]
         # θ: the ensemble's balanced error, the F.M. of the ensemble or of the round's learner, 1 in the first round.
         objectives, margin = [], 0.0
         for j, (stump, alpha) in enumerate(zip(twin.stumps, twin.alphas, strict=True)):
@@ -94,7 +103,7 @@ def test_the_authors_rules_on_our_loop_equal_a_plain_twin(seed, notion, cumulati
             wrong = [((margin[y == label] > 0) != label).mean() for label in (0, 1)]
             objectives.append(0.5 * sum(wrong) + unfair)
         best = min(objectives)
-        assert _execute.choose_theta(model) == next(j for j, v in enumerate(objectives, 1) if v < best + 1e-9)
+        assert _runner.choose_theta(model) == next(j for j, v in enumerate(objectives, 1) if v < best + 1e-9)
 
 
 def counts(tpr, tnr):
@@ -113,8 +122,8 @@ def test_the_guard_spares_the_non_protected_groups_false_positives_unless_its_tp
 
 def test_the_scripts_recipes_are_what_the_runs_are_made_with():
     bunch = load_adult(attributes="authors")
-    model = _execute.make(SETTINGS["authors"].run("adult", "AdaFair NoCumul", DM, 3), bunch)
-    assert isinstance(model, _execute.AuthorsClassifier)
+    model = _runner.make(SETTINGS["authors"].run("adult", "AdaFair NoCumul", DM, 3), bunch)
+    assert isinstance(model, _runner.AuthorsClassifier)
     assert (model.n_estimators, model.update, model.validation_fraction, model.cumulative) == (
         500,
         "discrete",
@@ -122,22 +131,22 @@ def test_the_scripts_recipes_are_what_the_runs_are_made_with():
         False,
     )
     assert model.notion == GUARDED(0)  # Female comes first
-    rounds = _execute.make(SETTINGS["authors"].run("adult", "AdaFair", DM, 0, "rounds"), bunch)
+    rounds = _runner.make(SETTINGS["authors"].run("adult", "AdaFair", DM, 0, "rounds"), bunch)
     assert (rounds.n_estimators, rounds.validation_fraction, rounds.costs_from) == (500, 0.3, "validation")
-    text = _execute.make(SETTINGS["text"].run("adult", "AdaFair", SP, 0), bunch)
+    text = _runner.make(SETTINGS["text"].run("adult", "AdaFair", SP, 0), bunch)
     assert (text.n_estimators, text.update, text.validation_fraction, text.notion) == (200, "discrete", 0.33, SP)
     assert SETTINGS["authors"].run("adult", "AdaBoost", DM, 0).recipe == "confidence"
     assert SETTINGS["authors"].run("adult", "AdaBoost", SP, 0).recipe == "default"
-    smote = _execute.make(SETTINGS["authors"].run("bank", "SMOTEBoost", EO, 0), bunch)
+    smote = _runner.make(SETTINGS["authors"].run("bank", "SMOTEBoost", EO, 0), bunch)
     assert (smote.smote, smote.n_synthetic, smote.keep_synthetic) == ("plain", 500, True)
-    assert _execute.make(SETTINGS["authors"].run("bank", "SMOTEBoost", DM, 0), bunch).n_synthetic == 100
+    assert _runner.make(SETTINGS["authors"].run("bank", "SMOTEBoost", DM, 0), bunch).n_synthetic == 100
 
 
 def test_one_hot_has_a_column_per_category_but_one_for_both_of_two():
     data = pd.DataFrame({"x": [1.0, 3.0, 5.0], "two": list("aba"), "three": list("abc"), "same": [7, 7, 7]})
     for name in ("two", "three"):
         data[name] = data[name].astype("category")
-    table = _execute.one_hot(data)
+    table = _runner.one_hot(data)
     assert list(table) == ["x", "two = b", "three = a", "three = b", "three = c", "same"]
     assert table["x"].mean() == pytest.approx(0)
     assert table["x"].std(ddof=0) == pytest.approx(1)

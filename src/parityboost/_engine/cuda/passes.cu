@@ -1,5 +1,5 @@
-// A round's passes over the rows. Each kernel is the twin of the numba kernel of the same name (kernels/passes.py): what
-// is summed are integers, and floats see the same operations in the same order per row.
+// A round's passes over the rows. Each kernel is the twin of the numba kernel of the same name in cpu.py (list_leaf: of
+// list_side): what is summed are integers, and floats see the same operations in the same order per row.
 //
 // Rows are sorted by cell; blocks[b] = (cell, first row, last row + 1). A thread block takes one block of rows, unless
 // it says otherwise. An empty mass (weighted = 0) means one each.

@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import BLOCK_ROWS, BYTES_PER_ROW, N_CODES
-from ..cpu import FOUR_LEAVES, count_pairs
-from ..kernels.boosting import Classes
-from ..kernels.passes import MAX_LEAVES, N_KINDS
-from ..kernels.trees import NONE, Grown
+from ..cpu import FOUR_LEAVES, MAX_LEAVES, N_KINDS, NONE, Classes, Grown, count_pairs
 from .card import Card, compile_module
 
 Array = NDArray[Any]
@@ -123,18 +120,9 @@ class CudaRows:
             self._leaves = column, grown.root_leaves.copy()
             return grown.leaf_mass
         leaves, leaf_mass = card.empty(len(self), np.uint8), card.zeros((2 * self.n_groups, MAX_LEAVES), np.int64)
-        card.over_blocks(
-            "split_leaves",
-            len(self._blocks),
-            column,
-            card.place(grown.side_of_code),
-            *(column if side == NONE else self._column(side) for side in sides),
-            card.place(grown.leaf_of_code),
-            *self._weighted,
-            self._blocks,
-            leaves,
-            leaf_mass,
-        )
+        columns = [column if side == NONE else self._column(side) for side in sides]
+        given = column, card.place(grown.side_of_code), *columns, card.place(grown.leaf_of_code)
+        card.over_blocks("split_leaves", len(self._blocks), *given, *self._weighted, self._blocks, leaves, leaf_mass)
         self._leaves = leaves, FOUR_LEAVES
         per_cell = card.to_host(leaf_mass)
         return np.ascontiguousarray(per_cell.reshape(2, -1, MAX_LEAVES).sum(axis=1).T)
@@ -159,23 +147,9 @@ class CudaRows:
         card = self._card
         column, leaf_of_code = self._leaves
         self._shift(classes)
-        given = (
-            column,
-            card.place(leaf_of_code),
-            len(leaf_of_code),
-            card.place(factors),
-            factors.shape[1],
-            self._weights,
-        )
-        card.over_blocks(
-            "change_weights",
-            len(self._blocks),
-            *given,
-            *self._weighted,
-            self._blocks,
-            *self._changes,
-            self._block_sums,
-        )
+        codes, factors_of = (card.place(leaf_of_code), len(leaf_of_code)), (card.place(factors), factors.shape[1])
+        given = column, *codes, *factors_of, self._weights, *self._weighted, self._blocks
+        card.over_blocks("change_weights", len(self._blocks), *given, *self._changes, self._block_sums)
         self._add_up(classes)
 
     def list_anew(self, classes: Classes) -> None:

@@ -1,5 +1,5 @@
-// Values to codes, what the bins are learnt from, and prediction: the twins of kernels/binning.py and
-// kernels/lookup.py. Threads take rows in turn; n is the number of rows. An empty mass (weighted = 0) means one each.
+// Values to codes, what the bins are learnt from, and prediction: the twins of kernels/columns.py.
+// Threads take rows in turn; n is the number of rows. An empty mass (weighted = 0) means one each.
 
 typedef unsigned char u8;
 typedef unsigned int u32;

@@ -1,4 +1,4 @@
-"""What ``kernels.binning`` and ``kernels.lookup`` do with columns, for columns on the graphics card.
+"""What ``kernels.columns`` does, for columns on the graphics card.
 
 The functions of the same names take the same arguments. Values, weights, codes and margins, which have an entry per
 row, are CuPy arrays; all others are NumPy arrays.
@@ -76,22 +76,8 @@ def find_masses(values: Any, weights: Any, distinct: Array, masses: Array) -> in
     sums = load_cupy().zeros(n_distinct, dtype=np.uint64)
     slot_bits = len(slots).bit_length() - 1
     weights = place(weights)
-    _launch(
-        "sum_masses_of",
-        len(values),
-        (
-            values,
-            len(values),
-            slot_bits,
-            placed_slots,
-            place(place_of),
-            n_distinct,
-            weights,
-            int(len(weights) > 0),
-            sums,
-        ),
-        8 * n_distinct,
-    )
+    given = values, len(values), slot_bits, placed_slots, place(place_of), n_distinct, weights, int(len(weights) > 0)
+    _launch("sum_masses_of", len(values), (*given, sums), 8 * n_distinct)
     masses[:n_distinct] = sums.get().astype(np.int64)
     return n_distinct
 
@@ -120,25 +106,9 @@ def count_keys(
     sums = load_cupy().zeros(n_new, dtype=np.uint64)
     weights = place(weights)
     in_shared = 8 * n_new <= SHARED_MEMORY
-    _launch(
-        "count_keys",
-        len(values),
-        (
-            values,
-            len(values),
-            weights,
-            int(len(weights) > 0),
-            np.uint64(start),
-            shift,
-            place(parts_of),
-            place(part_shift),
-            first_new,
-            n_new,
-            int(in_shared),
-            sums,
-        ),
-        8 * n_new if in_shared else 0,
-    )
+    given = values, len(values), weights, int(len(weights) > 0), np.uint64(start), shift
+    stretches = place(parts_of), place(part_shift), first_new, n_new
+    _launch("count_keys", len(values), (*given, *stretches, int(in_shared), sums), 8 * n_new if in_shared else 0)
     mass[first_new:] += sums.get().astype(np.int64)
 
 
@@ -155,22 +125,8 @@ def look_into(
 ) -> None:
     seen = np.where(np.isnan(one_value), NOTHING, one_value.view(np.uint64))
     placed_seen, placed_mixed = place(seen), place(is_mixed.astype(np.uint8))
-    _launch(
-        "look_into",
-        len(values),
-        (
-            values,
-            len(values),
-            np.uint64(start),
-            shift,
-            place(parts_of),
-            place(part_shift),
-            first_new,
-            place(wanted.astype(np.uint8)),
-            placed_seen,
-            placed_mixed,
-        ),
-    )
+    given = values, len(values), np.uint64(start), shift, place(parts_of), place(part_shift), first_new
+    _launch("look_into", len(values), (*given, place(wanted.astype(np.uint8)), placed_seen, placed_mixed))
     one_value[:] = placed_seen.get().view(np.float64)  # whatever is no value is a NaN
     is_mixed[:] = placed_mixed.get()
 
@@ -191,20 +147,8 @@ def add_pair_steps(
 ) -> None:
     placed_steps, placed_rows, placed_columns = place(steps), place(row_of), place(column_of)
     for p, (first, second) in enumerate(columns.tolist()):
-        _launch(
-            "add_pair_steps",
-            len(margin),
-            (
-                codes[first],
-                codes[second],
-                len(margin),
-                placed_rows[p],
-                placed_columns[p],
-                int(widths[p]),
-                placed_steps[int(starts[p]) :],
-                margin,
-            ),
-        )
+        given = codes[first], codes[second], len(margin), placed_rows[p], placed_columns[p], int(widths[p])
+        _launch("add_pair_steps", len(margin), (*given, placed_steps[int(starts[p]) :], margin))
 
 
 def _launch(name: str, n_rows: int, args: tuple[Any, ...], shared_memory: int = 0) -> None:

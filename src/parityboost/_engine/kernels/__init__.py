@@ -1,6 +1,6 @@
-"""What is compiled. ``passes`` goes over the rows of a round. ``splitting``, ``trees`` and ``boosting`` decide from
-sums: splits, trees, α, costs, new weights. ``thresholds`` and ``fronts`` measure every threshold of a round.
-``binning`` makes codes of columns, and ``lookup`` scores of codes.
+"""What is compiled besides the passes of ``cpu``. ``splitting`` and ``boosting`` decide from sums: splits, trees, α,
+costs, new weights. ``thresholds`` measures every threshold of a round. ``columns`` makes codes of columns, and scores
+of codes. ``compiling``, which compiles them all, is the only module that imports numba.
 
 Free functions over arrays: the caller allocates, the kernel fills. They release the GIL, so that ordinary threads can
 share the work. No Python objects; arrays that belong together travel as a named tuple.

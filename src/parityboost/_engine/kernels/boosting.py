@@ -1,4 +1,8 @@
-"""What a round of boosting decides from sums: α, the costs of the groups, the new weights; and whole rounds of it.
+"""What a round of boosting decides from sums: a tree, α, the costs of the groups, the new weights; and whole rounds.
+
+A tree is the best split of all rows, and below it the best split of either side; a stump is a tree whose sides are not
+split. Whoever passes over the rows, trees are decided by :func:`settle_root`, :func:`settle_side` and
+:func:`settle_leaves`.
 
 Threads that come back to the interpreter after each pass over few rows wait for each other most of the time. So
 :func:`boost_rounds` makes the passes and decisions of some rounds in one call. Where other threads, a card or other
@@ -27,24 +31,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Array, compiled_inner, compiled_lean
-from .passes import (
+from ..codes import N_CODES
+from ..cpu import (
     ABOVE_THRESHOLD,
     ABOVE_ZERO,
     BY_LEARNER,
+    FOUR_LEAVES,
     MAX_LEAVES,
     N_KINDS,
+    NONE,
+    Classes,
+    Grown,
+    Listed,
     Rows,
     Weights,
     add_to_histograms,
+    add_up,
     change_weights,
-    fill_counts,
-    list_everything,
+    class_of,
+    list_anew,
+    list_side,
     move_margins,
+    put_into_leaves,
+    shift,
 )
-from .splitting import Columns, Found
+from .compiling import Array, compiled, compiled_inside
+from .splitting import LEFT, RIGHT, TIE, Search, Weighing, best_splits, choose_split, leaf_score, vote_of
 from .thresholds import FALSE_NEGATIVE, FALSE_POSITIVE
-from .trees import Below, Grown, Weighing, grow, is_split
 
 REAL, CONFIDENCE, DISCRETE = 0, 1, 2  # how weights are changed
 GOES_ON, NO_BETTER_THAN_CHANCE, PERFECT = 0, 1, 2  # how it ended
@@ -81,47 +94,23 @@ class Limits(NamedTuple):
     shrunk: int
     large: float
 
-    @classmethod
-    def now(cls) -> Limits:
-        """Asked for when a training begins: tests set others."""
-        return cls(ROOM, SHRUNK, LARGE)
 
-
-class Classes(NamedTuple):
-    """The sums of weights by class, and how integers are turned into weights."""
-
-    sums: Array
-    scale: Array
-    powers: Array  # 2^-k
-    units: Array  # scale · 2^-k: what an integer weighs
-    mass: Array  # sample weight
-    targets: Array  # bits that the sums shall have
-    bits: Array  # to be added to k before the next pass
-    is_renewed: Array  # whether all rows of a class are listed, with all that they weigh
-
-    @classmethod
-    def of(cls, cell_mass: Array, start: Array, n_to_come: int = 0) -> Classes:
-        """At the start, when each row of a cell weighs ``start[cell]`` times its mass, of ``cell_mass`` in all."""
-        n_groups = len(start) // 2
-        mass = np.array([int(part.sum()) + n_to_come for part in cell_mass.reshape(2, -1)], dtype=np.int64)
-        targets = [min(max(TARGET, int(m).bit_length() + FACTOR_BITS), MAX_TARGET) for m in mass]
-        bits = []
-        for y in (0, 1):
-            weight = 0.0
-            for cell in range(y * n_groups, (y + 1) * n_groups):
-                weight += float(cell_mass[cell]) * float(start[cell])
-            bits.append(targets[y] - math.frexp(weight)[1])
-        powers = np.array([2.0**-n for n in bits])
-        return cls(
-            np.zeros(2, dtype=np.int64),
-            np.ones(2),
-            powers,
-            powers.copy(),
-            mass,
-            np.array(targets, dtype=np.int64),
-            np.array(bits, dtype=np.int64),
-            np.ones(2, dtype=np.bool_),
-        )
+def start_classes(cell_mass: Array, start: Array, n_to_come: int = 0) -> Classes:
+    """When training begins and each row of a cell weighs ``start[cell]`` times its mass, of ``cell_mass`` in all."""
+    n_groups = len(start) // 2
+    mass = np.array([int(part.sum()) + n_to_come for part in cell_mass.reshape(2, -1)], dtype=np.int64)
+    targets = [min(max(TARGET, int(m).bit_length() + FACTOR_BITS), MAX_TARGET) for m in mass]
+    bits = []
+    for y in (0, 1):
+        weight = 0.0
+        for cell in range(y * n_groups, (y + 1) * n_groups):
+            weight += float(cell_mass[cell]) * float(start[cell])
+        bits.append(targets[y] - math.frexp(weight)[1])
+    powers, numbers = np.array([2.0**-n for n in bits]), np.array([targets, bits], dtype=np.int64)
+    renewed = np.ones(2, dtype=np.bool_)
+    return Classes(
+        np.zeros(2, dtype=np.int64), np.ones(2), powers, powers.copy(), mass, numbers[0], numbers[1], renewed
+    )
 
 
 class How(NamedTuple):
@@ -133,21 +122,30 @@ class How(NamedTuple):
     is_cumulative: bool  # whether the partial ensemble is judged, or the weak learner alone
     by_others: bool  # whether by the rows that θ is chosen on
     keeps_leaves: bool  # whether the leaves of these rows are kept, or their predictions counted
-    criterion: int
-    prior: float  # as a share of all weight
-    rate: float  # of votes by log-odds, or 0
-    grid: float
+    weighing: Weighing  # if all weight was one
 
 
-class Search(NamedTuple):
-    """What trees are grown from and with, see ``trees.grow``."""
+class Below(NamedTuple):
+    """What the sides of a tree's first split are split with; stumps have none."""
 
-    histograms: Array
-    mass_of: Array
-    columns: Columns
-    allowed: Array
-    found: Found
-    grown: Grown
+    listed: Listed  # room for the rows of one side,
+    is_there: Array  # and for which joint codes are there
+    histograms: Array  # of one side
+    sets: Array  # [set, feature]: below a split of a feature only those are asked about that share a set
+
+
+class Plan(NamedTuple):
+    """How weights are changed, and room to plan it."""
+
+    factors: Array  # [cell, leaf]
+    places: Array  # see ``most_common``
+    masses: Array
+
+    @classmethod
+    def room(cls, n_groups: int) -> Plan:
+        """Arrays to be filled."""
+        n = n_groups * MAX_LEAVES
+        return cls(np.empty((2 * n_groups, MAX_LEAVES)), np.empty(2 * n + 1, dtype=np.int64), np.empty(n))
 
 
 class Scratch(NamedTuple):
@@ -156,14 +154,11 @@ class Scratch(NamedTuple):
     positives: Array  # [block, kind], of training rows and of others
     other_positives: Array
     steps: Array  # by leaf
-    right: Array
-    wrong: Array
+    step_of_code: Array
     rates: Array  # by group
     costs: Array  # [group, class]
-    factors: Array  # [cell, leaf]
-    places: Array  # see ``room_to_count``
-    masses: Array
-    four: Array  # 0 to 3
+    plan: Plan
+    four: Array
 
     @classmethod
     def room(cls, n_groups: int, n_blocks: int, n_other_blocks: int) -> Scratch:
@@ -172,13 +167,11 @@ class Scratch(NamedTuple):
             np.empty((n_blocks, N_KINDS), dtype=np.int64),
             np.empty((n_other_blocks, N_KINDS), dtype=np.int64),
             np.empty(MAX_LEAVES),
-            np.empty(MAX_LEAVES),
-            np.empty(MAX_LEAVES),
+            np.empty(N_CODES),
             np.empty(n_groups),
             np.empty((n_groups, 2)),
-            np.empty((2 * n_groups, MAX_LEAVES)),
-            *room_to_count(n_groups * MAX_LEAVES),
-            np.arange(MAX_LEAVES, dtype=np.uint8),
+            Plan.room(n_groups),
+            FOUR_LEAVES,
         )
 
 
@@ -222,7 +215,166 @@ class Records(NamedTuple):
         )
 
 
-@compiled_lean
+@compiled_inside
+def gain_of(score: float, negative: int, positive: int, weighing: Weighing) -> float:
+    """How much better than no split of rows with such sums a score is, relative to all weight."""
+    criterion, units, total, prior = weighing.criterion, weighing.units, weighing.total, weighing.prior
+    unsplit: float = leaf_score(criterion, negative * units[0] + prior, positive * units[1] + prior)
+    return max(score - unsplit - prior, 0.0) / total
+
+
+@compiled_inside
+def list_partners(sets: Array, feature: int, allowed: Array) -> None:
+    """Which features may be asked about below a split of one: it, and those that are in a set with it."""
+    allowed[:] = False
+    allowed[feature] = True
+    for k in range(sets.shape[0]):
+        if sets[k, feature]:
+            for f in range(allowed.shape[0]):
+                allowed[f] |= sets[k, f]
+
+
+@compiled_inside
+def leave_unsplit(grown: Grown, side: int) -> None:
+    """All of a side is on its left."""
+    grown.features[1 + side] = NONE
+    for y in range(2):
+        grown.leaf_sums[side, RIGHT, y] = 0
+        grown.leaf_sums[side, LEFT, y] = grown.side_sums[side, y]
+    grown.leaf_of_code[side, :] = 2 * side + LEFT
+
+
+@compiled_inside
+def settle_root(histograms: Array, search: Search, weighing: Weighing) -> int:
+    """The first split, from the best one of each feature; the side to list the rows of, or none if no side is mixed.
+
+    That is the side with less sample weight.
+    """
+    mass_of, columns, found, grown = search.mass_of, search.columns, search.found, search.grown
+    units, total, sums, limits = weighing.units, weighing.total, grown.side_sums, grown.limits
+    root: int = choose_split(histograms, columns, total, found, grown.side_of_code, sums)
+    score, cut = found.scores[root], found.splits[root]
+    grown.features[0], grown.splits[0], grown.missing_left[0] = root, cut, found.missing_left[root]
+    grown.gains[0] = gain_of(score, sums[0, 0] + sums[1, 0], sums[0, 1] + sums[1, 1], weighing)
+    mass = grown.leaf_mass
+    mass[:] = 0
+    for joint in range(grown.side_of_code.shape[0]):
+        leaf = 2 * grown.side_of_code[joint] + LEFT
+        grown.root_leaves[joint] = leaf
+        for y in range(2):
+            mass[leaf, y] += mass_of[y, columns.bundle_of[root], joint]
+    for side in range(2):
+        leave_unsplit(grown, side)
+        limits[side, 0], limits[side, 1], limits[side, 2] = 0.0, 1.0, TIE * total
+    n_mixed = 0  # sides that have rows of both classes
+    for side in range(2):
+        n_mixed += sums[side, 0] > 0 and sums[side, 1] > 0
+    if score < 0.0 or n_mixed == 0:
+        return NONE
+    order = columns.orders[root]
+    if order != 0 and cut != columns.n_bins[root]:  # what is missing is neither below nor above the rest
+        of_right = sums[RIGHT, 1] * units[1] / (sums[RIGHT, 0] * units[0] + sums[RIGHT, 1] * units[1])
+        of_left = sums[LEFT, 1] * units[1] / (sums[LEFT, 0] * units[0] + sums[LEFT, 1] * units[1])
+        above = RIGHT if order > 0 else LEFT
+        limits[above, 0] = limits[1 - above, 1] = (of_left + of_right) / 2.0
+    right, left = 2 * RIGHT + LEFT, 2 * LEFT + LEFT
+    return RIGHT if mass[right, 0] + mass[right, 1] <= mass[left, 0] + mass[left, 1] else LEFT
+
+
+@compiled_inside
+def settle_side(histograms: Array, side: int, search: Search, weighing: Weighing) -> None:
+    """The split of one side of the first split, from the best one of each feature, if it gains anything."""
+    columns, found, grown = search.columns, search.found, search.grown
+    negative, positive = grown.side_sums[side, 0], grown.side_sums[side, 1]
+    weight = negative * weighing.units[0] + positive * weighing.units[1]
+    of_side = grown.leaf_of_code[side]
+    best: int = choose_split(histograms, columns, weight, found, of_side, grown.leaf_sums[side])
+    gain = gain_of(found.scores[best], negative, positive, weighing)
+    if gain * weighing.total <= TIE * weight:
+        leave_unsplit(grown, side)
+        return
+    for joint in range(of_side.shape[0]):
+        of_side[joint] += 2 * side
+    node = 1 + side
+    grown.features[node], grown.splits[node] = best, found.splits[best]
+    grown.missing_left[node], grown.gains[node] = found.missing_left[best], gain
+
+
+@compiled_inside
+def settle_leaves(weighing: Weighing, grown: Grown) -> float:
+    """Votes, once all splits are there, and the weighted error; a leaf without rows votes like its neighbour."""
+    units, votes, shares, wrong = weighing.units, grown.votes, grown.shares, grown.wrong
+    for side in range(2):
+        for leaf in range(2):
+            negative, positive = grown.leaf_sums[side, leaf, 0] * units[0], grown.leaf_sums[side, leaf, 1] * units[1]
+            k = 2 * side + leaf
+            votes[k], shares[k], wrong[k] = vote_of(negative, positive, weighing.total, weighing.rate, weighing.grid)
+    for side in range(2):
+        right, left = 2 * side + RIGHT, 2 * side + LEFT
+        if grown.features[1 + side] == NONE:
+            votes[right], shares[right], wrong[right] = votes[left], shares[left], 0.0
+    if grown.side_sums[RIGHT, 0] + grown.side_sums[RIGHT, 1] == 0:  # nothing could be split
+        for k in range(2):
+            votes[k], shares[k], wrong[k] = votes[3], shares[3], 0.0
+    error: float = (wrong[3] + wrong[2] + wrong[1] + wrong[0]) / weighing.total
+    return error
+
+
+@compiled_inside
+def grow(train: Rows, other: Rows, weights: Weights, weighing: Weighing, search: Search, below: Below | None) -> float:
+    """From the histograms of all rows to the leaf of each row, also of others; the weighted error."""
+    histograms, columns, grown, hist = search.histograms, search.columns, search.grown, search.hist
+    first, n_features = np.int64(0), len(search.allowed)
+    search.allowed[:] = True
+    limits = grown.limits[2]
+    limits[0], limits[1], limits[2] = 0.0, 1.0, TIE * weighing.total
+    best_splits(histograms, search, weighing, limits, hist, first, n_features)
+    small: int = settle_root(histograms, search, weighing)
+    if below is not None:  # noqa: SIM102  (alone, so that numba leaves out for stumps what is behind it)
+        if small != NONE:
+            listed, is_there, part, sets = below
+            blocks, codes = train.blocks, train.codes
+            column = codes[columns.bundle_of[grown.features[0]]]
+            for code in range(is_there.shape[0]):
+                is_there[code] = grown.side_of_code[code] == small
+            list_side(train, column, is_there, weights.values, listed, first, len(blocks))
+            part[:] = 0
+            add_to_histograms(codes, listed, blocks, train.cell_mass.shape[0] // 2, part, first, codes.shape[0])
+            list_partners(sets, grown.features[0], search.allowed)
+            for side in (small, 1 - small):
+                if side != small:
+                    subtract(histograms, part)
+                if grown.side_sums[side, 0] > 0 and grown.side_sums[side, 1] > 0:
+                    best_splits(part, search, weighing, grown.limits[side], hist, first, n_features)
+                    settle_side(part, side, search, weighing)
+            if is_split(grown):
+                put_into_leaves(train, columns.bundle_of, grown, first, len(blocks))
+                grown.leaf_mass[:] = 0
+                for b in range(len(blocks)):
+                    for leaf in range(MAX_LEAVES):
+                        grown.leaf_mass[leaf, class_of(train, b)] += train.leaf_mass[b, leaf]
+                put_into_leaves(other, columns.bundle_of, grown, first, len(other.blocks))
+    error: float = settle_leaves(weighing, grown)
+    return error
+
+
+@compiled_inside
+def is_split(grown: Grown) -> bool:
+    """Whether a tree is more than a stump."""
+    return bool(grown.features[1 + RIGHT] != NONE or grown.features[1 + LEFT] != NONE)
+
+
+@compiled_inside
+def subtract(whole: Array, part: Array) -> None:
+    """The histograms of one side, where those of the other are: sums are integers, so the difference is exact."""
+    for bundle in range(whole.shape[0]):
+        for y in range(2):
+            for place in range(2):
+                for joint in range(whole.shape[3]):
+                    part[bundle, y, place, joint] = whole[bundle, y, place, joint] - part[bundle, y, place, joint]
+
+
+@compiled_inside
 def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
     """The costs u of misclassified rows, Eqs. (9), (11) and (13): what ``FairnessNotion.costs`` says."""
     n_groups = counts.shape[0]
@@ -253,7 +405,7 @@ def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
                         costs[g, y] += behind if boosts[y] else 0.0
 
 
-@compiled_lean
+@compiled_inside
 def alpha_of(right: float, wrong: float, rate: float, grid: float) -> float:
     """α = ½ ln(right / wrong), on the grid that makes sums of α exact; 0 when it would not be positive."""
     if right <= wrong:
@@ -263,26 +415,7 @@ def alpha_of(right: float, wrong: float, rate: float, grid: float) -> float:
     return rounded
 
 
-@compiled_lean
-def boosts_of(update: int, alpha: float, votes: Array, shares: Array, right: Array, wrong: Array) -> None:
-    """What a leaf multiplies the weights of those by whom it is right about, or wrong: Eq. (14) times exp(α).
-
-    With votes of any size that is exp(-|h|) and exp(|h|).
-    """
-    for leaf in range(MAX_LEAVES):
-        if update == REAL:
-            right[leaf], wrong[leaf] = math.exp(-abs(votes[leaf])), math.exp(abs(votes[leaf]))
-        else:
-            confidence = shares[leaf] if update == CONFIDENCE else 1.0
-            right[leaf], wrong[leaf] = 1.0, math.exp(2.0 * alpha * confidence)
-
-
-def room_to_count(n_values: int) -> tuple[Array, Array]:
-    """Arrays for :func:`most_common` of so many values."""
-    return np.empty(2 * n_values + 1, dtype=np.int64), np.empty(n_values)
-
-
-@compiled_inner
+@compiled_inside
 def most_common(factors: Array, group_mass: Array, leaf_mass: Array, places: Array, masses: Array) -> float:
     """The first of the values ``factors[group, leaf]`` with the most mass, ``group_mass · leaf_mass``.
 
@@ -308,48 +441,52 @@ def most_common(factors: Array, group_mass: Array, leaf_mass: Array, places: Arr
     return common
 
 
-@compiled_lean
+@compiled_inside
 def plan_weights(
-    costs: Array,
-    right: Array,
-    wrong: Array,
+    update: int,
+    alpha: float,
     votes: Array,
+    shares: Array,
+    costs: Array,
     cell_mass: Array,
     leaf_mass: Array,
     limits: Limits,
     classes: Classes,
-    factors: Array,
-    places: Array,
-    masses: Array,
+    plan: Plan,
 ) -> None:
     """By how much the rows of each cell and leaf are multiplied, relative to what most rows of their class are.
 
-    Rows in a leaf that votes for the other class are multiplied by ``costs[group, y] * wrong[leaf]``, all others by
-    ``right[leaf]``. The most common factor of a class goes to its scale; ``factors[cell, leaf]`` is relative to it. How
-    common one is comes from ``cell_mass[cell]`` and ``leaf_mass[leaf, y]``, as if each group was spread over the leaves
-    as its class is: that decides how many rows are changed, not how. Where the sums could become too large, k is chosen
-    anew, and all rows of the class are to be listed. ``places`` and ``masses`` are what :func:`room_to_count` makes.
+    Rows in a leaf that votes for the other class are multiplied by C·exp(2α·confidence), Eq. (14) times exp(α), and
+    others by 1; with votes of any size by C·exp(|h|) and exp(-|h|). The most common factor of a class goes to its
+    scale; ``factors[cell, leaf]`` is relative to it. How common one is comes from ``cell_mass[cell]`` and
+    ``leaf_mass[leaf, y]``, as if each group was spread over the leaves as its class is: that decides how many rows are
+    changed, not how. Where the sums could become too large, k is chosen anew, and all rows of the class are to be
+    listed.
     """
-    n_groups, n_leaves = costs.shape[0], right.shape[0]
+    n_groups = costs.shape[0]
     for y in range(2):
-        of_class = factors[y * n_groups : (y + 1) * n_groups]
-        for g in range(n_groups):
-            for leaf in range(n_leaves):
-                is_wrong = (votes[leaf] > 0) != (y == 1)
-                of_class[g, leaf] = costs[g, y] * wrong[leaf] if is_wrong else right[leaf]
+        of_class = plan.factors[y * n_groups : (y + 1) * n_groups]
+        for leaf in range(MAX_LEAVES):
+            if update == REAL:
+                right, wrong = math.exp(-abs(votes[leaf])), math.exp(abs(votes[leaf]))
+            else:
+                right, wrong = 1.0, math.exp(2.0 * alpha * (shares[leaf] if update == CONFIDENCE else 1.0))
+            is_wrong = (votes[leaf] > 0) != (y == 1)
+            for g in range(n_groups):
+                of_class[g, leaf] = costs[g, y] * wrong if is_wrong else right
         group_mass = cell_mass[y * n_groups : (y + 1) * n_groups]
-        common: float = most_common(of_class, group_mass, leaf_mass[:, y], places, masses)
+        common: float = most_common(of_class, group_mass, leaf_mass[:, y], plan.places, plan.masses)
         classes.scale[y] *= common
         largest = 1.0
         for g in range(n_groups):
-            for leaf in range(n_leaves):
+            for leaf in range(MAX_LEAVES):
                 of_class[g, leaf] /= common
                 largest = max(largest, of_class[g, leaf])
         expected = largest * float(classes.sums[y] + classes.mass[y])
-        choose_bits(classes, y, expected >= limits.room, math.frexp(expected)[1])
+        choose_bits(classes, y, expected >= limits.room, np.int64(math.frexp(expected)[1]))
 
 
-@compiled_lean
+@compiled_inside
 def check_sums(limits: Limits, classes: Classes) -> bool:
     """Choose k anew where the sums have become too small; whether the rows of a class are to be listed anew."""
     for y in range(2):
@@ -363,7 +500,7 @@ def check_sums(limits: Limits, classes: Classes) -> bool:
     return bool(classes.is_renewed[0] or classes.is_renewed[1])
 
 
-@compiled_inner
+@compiled_inside
 def choose_bits(classes: Classes, y: int, is_due: bool, n_bits: int) -> None:
     """If it is due, take a k with which what adds up to so many bits is at its target."""
     classes.is_renewed[y] = is_due
@@ -371,7 +508,7 @@ def choose_bits(classes: Classes, y: int, is_due: bool, n_bits: int) -> None:
     classes.powers[y] *= math.ldexp(1.0, -int(classes.bits[y]))
 
 
-@compiled_lean
+@compiled
 def weigh(classes: Classes) -> float:
     """What the integers of both classes weigh, and all of them together."""
     for y in range(2):
@@ -380,7 +517,7 @@ def weigh(classes: Classes) -> float:
     return total
 
 
-@compiled_lean
+@compiled_inside
 def keep_small(limits: Limits, classes: Classes, total: float) -> float:
     """The total, after a power of two that changes nothing but the size of the floats, if they were too large."""
     if total > limits.large:
@@ -390,73 +527,28 @@ def keep_small(limits: Limits, classes: Classes, total: float) -> float:
     return total
 
 
-@compiled_lean
-def add_up(blocks: Array, n_groups: int, weights: Weights, classes: Classes) -> None:
-    """The sums of both classes."""
-    classes.sums[:] = 0
-    for b in range(blocks.shape[0]):
-        classes.sums[1 if blocks[b, 0] >= n_groups else 0] += weights.block_sums[b]
+@compiled_inside
+def fill_counts(rows: Rows, positives: Array, kind: int, counts: Array) -> None:
+    """``counts[group, y_true, y_pred]`` from one kind of positive predictions per block and the mass of every cell.
 
-
-@compiled_lean
-def shift(rows: Rows, n_groups: int, weights: Weights, classes: Classes) -> None:
-    """Multiply the weights of a class whose k has changed."""
+    Added up as whole numbers, below 2^53, and then turned into weights.
+    """
+    n_groups = counts.shape[0]
+    for cell in range(2 * n_groups):
+        counts[cell % n_groups, cell // n_groups, 1] = 0.0
     for b in range(rows.blocks.shape[0]):
-        bits = classes.bits[1 if rows.blocks[b, 0] >= n_groups else 0]
-        if bits != 0:
-            factor = math.ldexp(1.0, int(bits))
-            for i in range(rows.blocks[b, 1], rows.blocks[b, 2]):
-                weights.values[i] *= factor
+        cell = rows.blocks[b, 0]
+        counts[cell % n_groups, cell // n_groups, 1] += positives[b, kind]
+    for cell in range(2 * n_groups):
+        of_class = counts[cell % n_groups, cell // n_groups]
+        of_class[0], of_class[1] = (rows.cell_mass[cell] - of_class[1]) * rows.unit, of_class[1] * rows.unit
 
 
-@compiled_lean
-def list_anew(rows: Rows, n_groups: int, weights: Weights, classes: Classes) -> None:
-    """List all rows of the classes that are to be renewed, after a change of k, and add up."""
-    shift(rows, n_groups, weights, classes)
-    for b in range(rows.blocks.shape[0]):
-        if classes.is_renewed[1 if rows.blocks[b, 0] >= n_groups else 0]:
-            list_everything(
-                weights.values,
-                rows.mass,
-                rows.blocks,
-                b,
-                b + 1,
-                weights.rows,
-                weights.gains,
-                weights.n_rows,
-                weights.block_sums,
-            )
-    add_up(rows.blocks, n_groups, weights, classes)
-
-
-@compiled_inner
-def count_after(
-    rows: Rows, column: Array, leaf_of_code: Array, steps: Array, how: How, positives: Array, counts: Array
-) -> None:
-    """Add a step per leaf to the margins, and count predictions at the threshold."""
-    blocks, learner_too = rows.blocks, not how.is_cumulative
-    move_margins(
-        column,
-        leaf_of_code,
-        steps,
-        how.threshold,
-        learner_too,
-        rows.margin,
-        rows.mass,
-        blocks,
-        0,
-        blocks.shape[0],
-        positives,
-    )
-    fill_counts(blocks, positives, ABOVE_THRESHOLD, rows.cell_mass, rows.unit, counts)
-
-
-@compiled_lean
+@compiled
 def boost_rounds(
     n_rounds: int,
     train: Rows,
     other: Rows,
-    n_groups: int,
     search: Search,
     below: Below | None,
     weights: Weights,
@@ -472,95 +564,60 @@ def boost_rounds(
     ``other`` has the rows that θ is chosen on, none if they are the training rows. Without ``below`` there are stumps,
     and numba compiles nothing that only trees need.
     """
-    blocks, grown, columns, has_other = train.blocks, search.grown, search.columns, len(other.blocks) > 0
-    votes, steps, costs, right, wrong = grown.votes, scratch.steps, scratch.costs, scratch.right, scratch.wrong
-    kind = ABOVE_ZERO if how.is_cumulative else BY_LEARNER
+    blocks, codes, grown, has_other = train.blocks, train.codes, search.grown, len(other.blocks) > 0
+    n_groups = train.cell_mass.shape[0] // 2
+    of_one, votes, steps, costs = how.weighing, grown.votes, scratch.steps, scratch.costs
+    first, kind, at_threshold = np.int64(0), np.int64(ABOVE_ZERO), np.int64(ABOVE_THRESHOLD)
+    if not how.is_cumulative:
+        kind = np.int64(BY_LEARNER)
     total: float = weigh(classes)
     for j in range(n_rounds):
         for y in range(2):
             if classes.is_renewed[y]:
                 search.histograms[:, y] = 0
-        add_to_histograms(
-            train.codes,
-            weights.rows,
-            weights.gains,
-            weights.n_rows,
-            blocks,
-            n_groups,
-            0,
-            train.codes.shape[0],
-            search.histograms,
-        )
-        weights.n_rows[:] = 0
+        add_to_histograms(codes, weights.changed, blocks, n_groups, search.histograms, first, codes.shape[0])
+        weights.changed.n_rows[:] = 0
         classes.is_renewed[:] = False
-        weighing = Weighing(how.criterion, classes.units, total, how.prior * total, how.rate, how.grid)
-        error: float = grow(
-            train,
-            other,
-            n_groups,
-            weights,
-            search.histograms,
-            search.mass_of,
-            columns,
-            weighing,
-            search.allowed,
-            search.found,
-            grown,
-            below,
-        )
-        bundle = columns.bundle_of[grown.features[0]]
-        column, other_column, leaf_of_code = train.codes[bundle], other.codes[bundle], grown.root_leaves
+        weighing = Weighing(of_one.criterion, classes.units, total, of_one.prior * total, of_one.rate, of_one.grid)
+        error: float = grow(train, other, weights, weighing, search, below)
+        bundle = search.columns.bundle_of[grown.features[0]]
+        column, other_column, leaf_of_code = codes[bundle], other.codes[bundle], grown.root_leaves
         if below is not None and is_split(grown):
             column, other_column, leaf_of_code = train.leaves, other.leaves, scratch.four
-        alpha = 1.0 if how.update == REAL else alpha_of(1.0 - error, error, how.learning_rate, how.grid)
+        alpha = 1.0 if how.update == REAL else alpha_of(1.0 - error, error, how.learning_rate, of_one.grid)
         is_silent = True
         for leaf in range(MAX_LEAVES):
             steps[leaf] = alpha * votes[leaf]
             is_silent = is_silent and votes[leaf] == 0.0
         if alpha <= 0.0 or is_silent:
             return j, NO_BETTER_THAN_CHANCE
-        count_after(train, column, leaf_of_code, steps, how, scratch.positives, records.counts[j])
+        step_of_code = scratch.step_of_code
+        for code in range(leaf_of_code.shape[0]):
+            step_of_code[code] = steps[leaf_of_code[code]]
+        told, threshold = not how.is_cumulative, how.threshold
+        move_margins(train, column, step_of_code, threshold, told, scratch.positives, first, len(blocks))
+        fill_counts(train, scratch.positives, at_threshold, records.counts[j])
+        watched, positives = train, scratch.positives
         if has_other and not (how.keeps_leaves and not how.by_others):
-            counts = records.other_counts[j]
-            count_after(other, other_column, leaf_of_code, steps, how, scratch.other_positives, counts)
-        watched, positives = (other, scratch.other_positives) if how.by_others else (train, scratch.positives)
-        fill_counts(watched.blocks, positives, kind, watched.cell_mass, watched.unit, records.cost_counts[j])
+            positives = scratch.other_positives
+            move_margins(other, other_column, step_of_code, threshold, told, positives, first, len(other.blocks))
+            fill_counts(other, positives, at_threshold, records.other_counts[j])
+        if how.by_others:
+            watched = other
+        else:
+            positives = scratch.positives
+        fill_counts(watched, positives, kind, records.cost_counts[j])
         charge(records.cost_counts[j], charges, scratch.rates, records.costs[j])
         for g in range(n_groups):
             for y in range(2):
                 costs[g, y] = 1.0 + records.costs[j, g, y]  # C = 1 + u, line 6 of Algorithm 1: costs only ever boost
-        boosts_of(how.update, alpha, votes, grown.shares, right, wrong)
-        plan_weights(
-            costs,
-            right,
-            wrong,
-            votes,
-            train.cell_mass,
-            grown.leaf_mass,
-            limits,
-            classes,
-            scratch.factors,
-            scratch.places,
-            scratch.masses,
-        )
-        shift(train, n_groups, weights, classes)
-        change_weights(
-            column,
-            leaf_of_code,
-            scratch.factors,
-            weights.values,
-            train.mass,
-            blocks,
-            0,
-            blocks.shape[0],
-            weights.rows,
-            weights.gains,
-            weights.n_rows,
-            weights.block_sums,
-        )
-        add_up(blocks, n_groups, weights, classes)
+        known = train.cell_mass, grown.leaf_mass
+        plan_weights(how.update, alpha, votes, grown.shares, costs, *known, limits, classes, scratch.plan)
+        shift(train, weights, classes)
+        change_weights(train, column, leaf_of_code, scratch.plan.factors, weights, first, len(blocks))
+        add_up(train, weights, classes)
         if check_sums(limits, classes):
-            list_anew(train, n_groups, weights, classes)
+            list_anew(train, weights, classes)
         new_total: float = weigh(classes)
         records.growths[j] = new_total / total
         total = keep_small(limits, classes, new_total)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import cache, partial, update_wrapper, wraps
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 from warnings import warn
 
@@ -21,6 +22,7 @@ with suppress(ImportError):
     numba = import_module("numba")
 
 Array = NDArray[Any]
+OPTIONS = {"nogil": True, "no_cfunc_wrapper": True}
 
 
 def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
@@ -90,40 +92,61 @@ class ForgivingCache:
         return getattr(self._cache, name)
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first use and keep the result on disk, or in memory only where no folder can be written to."""
-    return _compiled(function, nogil=True, _nrt=True)
+def compiled(
+    function: Callable[..., Any] | None = None, *, makes_arrays: bool = False, twin: Callable[..., Any] | None = None
+) -> Any:
+    """Compile on first use and keep the result on disk, or in memory only where no folder can be written to.
 
-
-def compiled_lean(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what makes no arrays: nobody has to count who holds them, which is much of the time to compile."""
-    return _compiled(function, nogil=True, _nrt=False)
-
-
-def compiled_inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for what only other kernels call, lean too: nothing is compiled that Python would call it by.
-
-    A call from Python ends the process, so a test makes sure that there is none.
+    Unless a kernel makes arrays, nobody has to count who holds them, which is much of the time to compile. Where there
+    is no numba, its ``twin`` does the same in NumPy.
     """
-    return _compiled(function, nogil=True, _nrt=False, no_cpython_wrapper=True)
+    if function is None:
+        return partial(compiled, makes_arrays=makes_arrays, twin=twin)
+    if numba is None:
+        return twin or _needing_numba(function)
+    return _keep(numba.njit(**OPTIONS, _nrt=makes_arrays)(function))
 
 
-def _compiled(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:
+def compiled_inside(function: Callable[..., Any]) -> Any:
+    """The same for what other kernels call, and makes no arrays: for them, nothing is compiled that Python calls it by.
+
+    That is a tenth of the time to compile. If Python calls it too, another one is compiled for Python.
+    """
     if numba is None:
         return _needing_numba(function)
-    try:
-        kernel: Any = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
-    except RuntimeError:
-        in_memory: Callable[..., Any] = numba.njit(no_cfunc_wrapper=True, **options)(function)
-        return in_memory
-    if hasattr(kernel, "_cache"):  # with NUMBA_DISABLE_JIT=1 it is the function itself
+    for_kernels = _keep(numba.njit(**OPTIONS, _nrt=False, no_cpython_wrapper=True)(function))
+    if for_kernels is function:  # with NUMBA_DISABLE_JIT=1
+        return function
+    for_python = FunctionType(function.__code__, function.__globals__, function.__name__)
+    update_wrapper(for_python, function)
+    for_python.__qualname__ += "_for_python"  # its name in numba's cache
+    return _keep(_kernel_class()(for_kernels, for_python))
+
+
+def _keep(kernel: Any) -> Any:
+    """The same with a cache, if there is a folder for it."""
+    with suppress(RuntimeError, AttributeError):  # with NUMBA_DISABLE_JIT=1 it is the function itself
+        kernel.enable_caching()
         kernel._cache = ForgivingCache(kernel._cache)
-    return kernel  # type: ignore[no-any-return]
+    return kernel
 
 
-def compiled_or(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a kernel where there is numba; elsewhere its ``twin`` does the same in NumPy."""
-    return compiled if numba is not None else lambda function: twin
+@cache
+def _kernel_class() -> Any:
+    from numba.core import registry, types
+
+    class Kernel(registry.CPUDispatcher):
+        """What Python calls; to kernels it is another one."""
+
+        def __init__(self, for_kernels: Any, for_python: Any) -> None:
+            super().__init__(for_python, targetoptions={**OPTIONS, "nopython": True, "_nrt": False})
+            self._for_kernels = for_kernels
+
+        @property
+        def _numba_type_(self) -> Any:
+            return types.Dispatcher(self._for_kernels)
+
+    return Kernel
 
 
 def _needing_numba(function: Callable[..., Any]) -> Callable[..., Any]:

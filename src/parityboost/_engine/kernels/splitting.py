@@ -12,7 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..codes import MISSING
-from .compiling import Array, compiled, compiled_inner, compiled_lean
+from ..cpu import Grown
+from .compiling import Array, compiled_inside
+
+Given = tuple[int, float, float, float, Array, Array]  # criterion, prior, units by class; scores and splits found
 
 GINI, ERROR = 0, 1
 # Two scores this close (relative to the total weight) are equal: the first candidate wins, whatever the rounding.
@@ -44,7 +47,30 @@ class Found(NamedTuple):
     missing_left: Array
 
 
-@compiled_inner
+class Weighing(NamedTuple):
+    """How splits are judged, and how leaves vote."""
+
+    criterion: int
+    units: Array  # what an integer of each class weighs
+    total: float  # all weight
+    prior: float  # what each class of a leaf is given besides
+    rate: float  # of votes by log-odds, or 0: see ``vote_of``
+    grid: float
+
+
+class Search(NamedTuple):
+    """What trees are grown from and with."""
+
+    histograms: Array
+    mass_of: Array  # [y, bundle, joint code]: sample weight of all rows
+    columns: Columns
+    allowed: Array  # by feature
+    found: Found
+    grown: Grown
+    hist: Array  # see ``best_splits``
+
+
+@compiled_inside
 def leaf_score(criterion: int, negative: float, positive: float) -> float:
     """How pure a leaf is, weighted; larger is better.
 
@@ -57,44 +83,22 @@ def leaf_score(criterion: int, negative: float, positive: float) -> float:
     return 0.0
 
 
-@compiled_lean
-def split_score(
-    criterion: int,
-    negative: int,
-    positive: int,
-    all_negative: int,
-    all_positive: int,
-    negative_unit: float,
-    positive_unit: float,
-    prior: float,
-) -> float:
-    """The score of a split whose left leaf holds these sums, of all that there are, and ``prior`` more of each class.
+@compiled_inside
+def split_score(criterion: int, prior: float, left: tuple[float, float], right: tuple[float, float]) -> float:
+    """The score of a split into leaves of such weights by class, and ``prior`` more of each class.
 
     So a small leaf has to be purer than a large one to be worth as much; the error does not mind. Without any rows a
     leaf would then be better than with a few, so a split that leaves one is none: -1.
     """
-    if prior > 0.0 and (negative + positive == 0 or (all_negative == negative and all_positive == positive)):
+    if prior > 0.0 and (left[0] + left[1] == 0.0 or right[0] + right[1] == 0.0):
         return -1.0
-    left: float = leaf_score(criterion, negative * negative_unit + prior, positive * positive_unit + prior)
-    right: float = leaf_score(
-        criterion,
-        (all_negative - negative) * negative_unit + prior,
-        (all_positive - positive) * positive_unit + prior,
-    )
-    return left + right
+    of_left: float = leaf_score(criterion, left[0] + prior, left[1] + prior)
+    of_right: float = leaf_score(criterion, right[0] + prior, right[1] + prior)
+    return of_left + of_right
 
 
-@compiled_lean
-def is_in_order(
-    order: int,
-    limits: Array,
-    negative: int,
-    positive: int,
-    all_negative: int,
-    all_positive: int,
-    negative_unit: float,
-    positive_unit: float,
-) -> bool:
+@compiled_inside
+def is_in_order(order: int, limits: Array, left: tuple[float, float], right: tuple[float, float]) -> bool:
     """Whether a split is allowed where the score may only rise (``order`` 1) or only fall (-1) with a feature.
 
     The share of positives must not fall from the left leaf to the right one (or not rise), and in both it has to be
@@ -102,37 +106,42 @@ def is_in_order(
     leaf of less weight than ``limits[2]`` votes -1 whatever its share is; where the share has to mean +1, the vote has
     to be +1 as well. A leaf without rows has no share, so a split that leaves one is not allowed.
     """
-    left_negative, left_positive = negative * negative_unit, positive * positive_unit
-    right_negative = (all_negative - negative) * negative_unit
-    right_positive = (all_positive - positive) * positive_unit
-    if left_negative + left_positive <= 0.0 or right_negative + right_positive <= 0.0:
+    if left[0] + left[1] <= 0.0 or right[0] + right[1] <= 0.0:
         return False
-    left = left_positive / (left_negative + left_positive)
-    right = right_positive / (right_negative + right_positive)
-    left_votes, right_votes = left_positive - left_negative > limits[2], right_positive - right_negative > limits[2]
-    if min(left, right) < limits[0] or max(left, right) > limits[1]:
+    of_left, of_right = left[1] / (left[0] + left[1]), right[1] / (right[0] + right[1])  # shares
+    left_votes, right_votes = left[1] - left[0] > limits[2], right[1] - right[0] > limits[2]
+    if min(of_left, of_right) < limits[0] or max(of_left, of_right) > limits[1]:
         return False
     if limits[0] > 0.5 and not (left_votes and right_votes):
         return False
     if order > 0:
-        return left <= right and (left + right <= 1.0 or right_votes)
+        return of_left <= of_right and (of_left + of_right <= 1.0 or right_votes)
     if order < 0:
-        return right <= left and (left + right <= 1.0 or left_votes)
+        return of_right <= of_left and (of_left + of_right <= 1.0 or left_votes)
     return True
 
 
-@compiled
+@compiled_inside
+def is_better(
+    f: int, s: int, left: tuple[int, int], both: tuple[int, int], order: int, limits: Array, tie: float, given: Given
+) -> bool:
+    """Whether a split is allowed that has these sums on the left, and better than what was found: then it is found."""
+    criterion, prior, negative_unit, positive_unit, scores, splits = given
+    of_left = left[0] * negative_unit, left[1] * positive_unit
+    of_right = (both[0] - left[0]) * negative_unit, (both[1] - left[1]) * positive_unit
+    score = split_score(criterion, prior, of_left, of_right)
+    if not score > scores[f] + tie:
+        return False
+    if order != 0 or limits[0] > 0.0 or limits[1] < 1.0:  # noqa: SIM102  (most often it is not asked)
+        if not is_in_order(order, limits, of_left, of_right):
+            return False
+    scores[f], splits[f] = score, s
+    return True
+
+
+@compiled_inside
 def best_splits(
-    histograms: Array,
-    units: Array,
-    columns: Columns,
-    criterion: int,
-    allowed: Array,
-    limits: Array,
-    prior: float,
-    first: int,
-    last: int,
-    found: Found,
+    histograms: Array, search: Search, weighing: Weighing, limits: Array, hist: Array, first: int, last: int
 ) -> None:
     """Best split of the features first ≤ f < last; ``histograms[bundle, y, :, joint code]`` are of bundles.
 
@@ -145,118 +154,60 @@ def best_splits(
         numeric   R | L  L  L  L   s = n_bins    L | R  R  R  R    R    s = 0   categorical
 
     Only features that are ``allowed[f]`` are split, and only as ``orders[f]`` and ``limits`` allow (``is_in_order``).
+    ``hist[code, class]`` is room for the histogram of a feature.
     """
-    hist = np.empty((256, 2), dtype=np.int64)
+    bundle_of, code_of, n_joint, n_bins, categorical, has_missing, has_other, orders = search.columns
+    scores, splits, missing_left = search.found
+    negative_unit, positive_unit = weighing.units[0], weighing.units[1]
+    given = weighing.criterion, weighing.prior, negative_unit, positive_unit, scores, splits
     for f in range(first, last):
-        best_split(histograms, units, columns, criterion, allowed, limits, prior, f, hist, found)
-
-
-@compiled_inner
-def best_split(
-    histograms: Array,
-    units: Array,
-    columns: Columns,
-    criterion: int,
-    allowed: Array,
-    limits: Array,
-    prior: float,
-    f: int,
-    hist: Array,
-    found: Found,
-) -> None:
-    """The best split of one feature; ``hist`` is room for its histogram."""
-    bundle_of, code_of, n_joint, n_bins, categorical, has_missing, has_other, orders = columns
-    scores, splits, missing_left = found
-    negative_unit, positive_unit = units[0], units[1]
-    is_limited = limits[0] > 0.0 or limits[1] < 1.0
-    scores[f], splits[f], missing_left[f] = -1.0, 0, False
-    if not allowed[f]:
-        return
-    bundle = bundle_of[f]
-    bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
-    n_values = bins + 1 if has_other[f] else bins
-    hist[: n_values + 1] = 0
-    for joint in range(n_joint[bundle]):
-        hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
-        hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
-    all_negative, all_positive = np.int64(0), np.int64(0)  # typed: numba would compile what it calls for a literal too
-    for b in range(n_values + 1):
-        all_negative += hist[b, 0]
-        all_positive += hist[b, 1]
-    total = all_negative * negative_unit + all_positive * positive_unit
-    tie = TIE * total
-    some_missing = has_missing[f] and hist[MISSING, 0] + hist[MISSING, 1] > 0
-    order, no_order = np.int64(orders[f]), np.int64(0)
-    is_bound = is_limited or order != 0
-
-    negative, positive = np.int64(0), np.int64(0)  # the left leaf, missing values not counted
-    for s in range(1, bins + 1):
-        if is_categorical:
-            negative, positive = hist[s, 0], hist[s, 1]
-        else:
-            negative += hist[s, 0]
-            positive += hist[s, 1]
-        values_on_the_right = n_values > 1 if is_categorical else s < bins
-        if not some_missing:
-            if not values_on_the_right:
-                continue
-            score = split_score(
-                criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
-            )
-            if score > scores[f] + tie:
-                if is_bound and not is_in_order(
-                    order, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
-                ):
-                    continue
-                scores[f], splits[f] = score, s
-                # No row tells where missing belongs: it is not the category s, or goes to the heavier side.
-                left = negative * negative_unit + positive * positive_unit
-                missing_left[f] = not is_categorical and left >= 0.5 * total - tie
+        scores[f], splits[f], missing_left[f] = -1.0, 0, False
+        if not search.allowed[f]:
             continue
-        for turn in range(2):
-            goes_left = (turn == 0) != is_categorical  # a missing value is first of all not the category s
-            if goes_left and not values_on_the_right:
+        bundle = bundle_of[f]
+        bins, is_categorical, code = n_bins[f], categorical[f], code_of[f]
+        n_values = bins + 1 if has_other[f] else bins
+        hist[: n_values + 1] = 0
+        for joint in range(n_joint[bundle]):
+            hist[code[joint], 0] += histograms[bundle, 0, 0, joint] + histograms[bundle, 0, 1, joint]
+            hist[code[joint], 1] += histograms[bundle, 1, 0, joint] + histograms[bundle, 1, 1, joint]
+        all_negative, all_positive = np.int64(0), np.int64(0)
+        for b in range(n_values + 1):
+            all_negative += hist[b, 0]
+            all_positive += hist[b, 1]
+        total = all_negative * negative_unit + all_positive * positive_unit
+        tie = TIE * total
+        both, missing = (all_negative, all_positive), (hist[MISSING, 0], hist[MISSING, 1])
+        some_missing = has_missing[f] and missing[0] + missing[1] > 0
+        order, none = np.int64(orders[f]), np.int64(0)  # typed: numba would compile for a literal too
+        negative, positive = none, none  # the left leaf, missing values not counted
+        for s in range(1, bins + 1):
+            if is_categorical:
+                negative, positive = hist[s, 0], hist[s, 1]
+            else:
+                negative += hist[s, 0]
+                positive += hist[s, 1]
+            values_on_the_right = n_values > 1 if is_categorical else s < bins
+            if not some_missing:
+                if values_on_the_right and is_better(f, s, (negative, positive), both, order, limits, tie, given):
+                    # No row tells where missing belongs: it is not the category s, or goes to the heavier side.
+                    left = negative * negative_unit + positive * positive_unit
+                    missing_left[f] = not is_categorical and left >= 0.5 * total - tie
                 continue
-            left_negative = negative + hist[MISSING, 0] if goes_left else negative
-            left_positive = positive + hist[MISSING, 1] if goes_left else positive
-            score = split_score(
-                criterion,
-                left_negative,
-                left_positive,
-                all_negative,
-                all_positive,
-                negative_unit,
-                positive_unit,
-                prior,
-            )
-            if score > scores[f] + tie:
-                if is_bound and not is_in_order(
-                    order if values_on_the_right else no_order,  # what is missing is neither below nor above the rest
-                    limits,
-                    left_negative,
-                    left_positive,
-                    all_negative,
-                    all_positive,
-                    negative_unit,
-                    positive_unit,
-                ):
+            for turn in range(2):
+                goes_left = (turn == 0) != is_categorical  # a missing value is first of all not the category s
+                if goes_left and not values_on_the_right:
                     continue
-                scores[f], splits[f], missing_left[f] = score, s, goes_left
-    if is_categorical and some_missing and n_values > 1:
-        negative, positive = hist[MISSING, 0], hist[MISSING, 1]
-        score = split_score(
-            criterion, negative, positive, all_negative, all_positive, negative_unit, positive_unit, prior
-        )
-        if score > scores[f] + tie and (
-            not is_limited
-            or is_in_order(
-                no_order, limits, negative, positive, all_negative, all_positive, negative_unit, positive_unit
-            )
-        ):
-            scores[f], splits[f], missing_left[f] = score, 0, True
+                on_left = (negative + missing[0], positive + missing[1]) if goes_left else (negative, positive)
+                way = order if values_on_the_right else none  # what is missing is neither below nor above the rest
+                if is_better(f, s, on_left, both, way, limits, tie, given):
+                    missing_left[f] = goes_left
+        if is_categorical and some_missing and n_values > 1:  # noqa: SIM102
+            if is_better(f, none, missing, both, none, limits, tie, given):
+                missing_left[f] = True
 
 
-@compiled_lean
+@compiled_inside
 def choose_split(
     histograms: Array, columns: Columns, total: float, found: Found, leaf_of_code: Array, leaf_sums: Array
 ) -> int:
@@ -289,7 +240,7 @@ def choose_split(
     return best
 
 
-@compiled_lean
+@compiled_inside
 def vote_of(negative: float, positive: float, total: float, rate: float, grid: float) -> tuple[float, float, float]:
     """Vote of a leaf, the share of its weight that agrees with it, and the weight that does not.
 

@@ -1,4 +1,4 @@
-"""All thresholds of a round at once: margins in order, and what each threshold would give.
+"""All thresholds of a round at once: margins in order, what each threshold would give, and which no other beats.
 
 Margins are given as *entries* in ascending order, each of one cell and some mass. An entry is a row, of which the
 margin is known; or, if there are very many rows, all rows of a cell in a bucket of margins, between its borders.
@@ -10,13 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Array, compiled, compiled_inner
-from .fronts import first_lowest, list_front
+from .compiling import Array, compiled, compiled_inside
 
 # The rates that thresholds are measured by here.
 SELECTION, FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1, 2
 CHUNK_SIZE = 1 << 10  # counts of so many thresholds and cells stay in the cache
 MANY_GROUPS = 64
+# Points are compared with those in so many bands of one measure before they are sorted.
+N_BANDS = 1 << 10
+NARROWEST_BAND = 1e-9  # far more than what equal measures may differ by
+ROUNDED_TO = 1e12  # parts of one; measures that agree when so rounded are equal
+SAME = 1e-12  # values closer than this are equal
 
 
 class Yardstick(NamedTuple):
@@ -67,7 +71,7 @@ class Looked(NamedTuple):
         )
 
 
-@compiled
+@compiled_inside
 def sort_rows(
     margin: Array, cell: Array, mass: Array, starts: Array, below: Array, cells: Array, masses: Array
 ) -> None:
@@ -108,7 +112,7 @@ def sort_rows(
                 masses[at] = weight
 
 
-@compiled
+@compiled_inside
 def count_margins(margin: Array, grid: float, shift: int, lowest: int, cell: Array, mass: Array, counts: Array) -> None:
     """``counts[bucket, cell]`` += mass, the buckets being 2^shift steps of the grid wide; an empty ``mass``: one each.
 
@@ -120,7 +124,7 @@ def count_margins(margin: Array, grid: float, shift: int, lowest: int, cell: Arr
         counts[bucket, cell[i]] += mass[i] if weighted else 1
 
 
-@compiled
+@compiled_inside
 def list_buckets(
     counts: Array, grid: float, shift: int, lowest: int, below: Array, above: Array, cells: Array, masses: Array
 ) -> int:
@@ -137,20 +141,12 @@ def list_buckets(
     return n
 
 
-@compiled
-def find_buckets(margin: Array, grid: float, n_buckets: int) -> tuple[int, int]:
-    """How wide buckets of margins are, as a power of two of steps of the grid, and the number of the lowest."""
-    low, high = np.inf, -np.inf
-    for i in range(margin.shape[0]):
-        low = margin[i] if margin[i] < low else low
-        high = margin[i] if margin[i] > high else high
-    found: tuple[int, int] = buckets_between(low, high, grid, n_buckets)
-    return found
-
-
-@compiled
+@compiled_inside
 def buckets_between(low: float, high: float, grid: float, n_buckets: int) -> tuple[int, int]:
-    """The same for the lowest and the highest margin: there are at most one more than so many buckets."""
+    """How wide buckets of margins are, as a power of two of steps of the grid, and the number of the lowest.
+
+    There are at most one more than so many buckets between the lowest and the highest margin.
+    """
     lowest, highest = np.int64(np.rint(low / grid)) - 1, np.int64(np.rint(high / grid)) - 1
     shift = 0
     while (highest - lowest) >> shift >= n_buckets:
@@ -185,7 +181,7 @@ def list_thresholds(below: Array, above: Array, ends: bool, thresholds: Array, n
     return n
 
 
-@compiled
+@compiled(makes_arrays=True)
 def count_below(cells: Array, mass: Array, n_below: Array, negatives: Array) -> None:
     """``negatives[t, cell]`` = mass among the first ``n_below[t]`` entries, which ascend; no ``mass``: one each."""
     weighted = mass.shape[0] > 0
@@ -199,7 +195,7 @@ def count_below(cells: Array, mass: Array, n_below: Array, negatives: Array) -> 
             negatives[t, c] = sums[c]
 
 
-@compiled
+@compiled(makes_arrays=True)
 def measure_thresholds(cells: Array, mass: Array, n_below: Array, yardstick: Yardstick, measures: Array) -> None:
     """Balanced error, violation, what it is judged by and objective, Eq. (16), at every threshold: ``measures[:, t]``.
 
@@ -308,7 +304,7 @@ def measure_thresholds(cells: Array, mass: Array, n_below: Array, yardstick: Yar
             objective[start + t] = c * ber[start + t] + wrong + judged[start + t]
 
 
-@compiled_inner
+@compiled_inside
 def list_rates(totals: Array, kinds: Array, all_negative: float, all_positive: float, rates: Array) -> None:
     """Every rate is linear in what is below a threshold: constant + of_negatives · below + of_positives · below.
 
@@ -334,6 +330,83 @@ def list_rates(totals: Array, kinds: Array, all_negative: float, all_positive: f
                 rates[kind, g, 0] = np.nan
 
 
+@compiled_inside
+def comes_before(first: Array, second: Array, third: Array, a: int, b: int) -> bool:
+    """Whether point a is before b by the first measure, the second (both rounded), the third, or else its place."""
+    of_a, of_b = np.rint(first[a] * ROUNDED_TO), np.rint(first[b] * ROUNDED_TO)
+    if of_a == of_b:
+        of_a, of_b = np.rint(second[a] * ROUNDED_TO), np.rint(second[b] * ROUNDED_TO)
+    if of_a != of_b:
+        return bool(of_a < of_b)
+    if third[a] != third[b]:
+        return bool(third[a] < third[b])
+    return a < b
+
+
+@compiled_inside
+def sift(first: Array, second: Array, third: Array, heap: Array, top: int, n: int) -> None:
+    """Let what is at the top sink to where no child comes after it."""
+    while 2 * top + 1 < n:
+        child = 2 * top + 1
+        if child + 1 < n and comes_before(first, second, third, heap[child], heap[child + 1]):
+            child += 1
+        if not comes_before(first, second, third, heap[top], heap[child]):
+            return
+        heap[top], heap[child] = heap[child], heap[top]
+        top = child
+
+
+@compiled(makes_arrays=True)
+def list_front(first: Array, second: Array, third: Array, places: Array) -> int:
+    """The undominated points in ``places``, by the first measure; and how many. Of equals the one of the lowest third.
+
+    Measures that agree to twelve decimals are equal. Few points are sorted: left out before is what a point beats that
+    is as good in ``second`` and two bands of ``first`` lower, so lower whatever the rounding; and what is not defined
+    (NaN).
+    """
+    low, high = np.inf, -np.inf
+    for i in range(first.shape[0]):
+        low = first[i] if first[i] < low else low  # comparisons that NaN does not pass
+        high = first[i] if first[i] > high else high
+    best = np.full(N_BANDS + 2, np.inf)  # of the bands before the last one
+    per_band = (N_BANDS - 1) / (high - low) if high - low > N_BANDS * NARROWEST_BAND else 0.0
+    for i in range(first.shape[0]):
+        if second[i] < np.inf and not np.isnan(first[i]):
+            band = int((first[i] - low) * per_band) + 2
+            best[band] = min(best[band], second[i])
+    for band in range(1, N_BANDS + 2):
+        best[band] = min(best[band - 1], best[band])
+    n = 0
+    for i in range(first.shape[0]):
+        if not np.isnan(first[i]):
+            places[n] = i
+            n += second[i] < best[int((first[i] - low) * per_band)]
+    for start in range(n // 2 - 1, -1, -1):  # heapsort
+        sift(first, second, third, places, start, n)
+    for stop in range(n - 1, 0, -1):
+        places[0], places[stop] = places[stop], places[0]
+        sift(first, second, third, places, np.int64(0), stop)
+    n_kept, lowest = 0, np.inf
+    for k in range(n):
+        rounded = np.rint(second[places[k]] * ROUNDED_TO)
+        if rounded < lowest:
+            places[n_kept], lowest = places[k], rounded
+            n_kept += 1
+    return n_kept
+
+
+@compiled_inside
+def first_lowest(values: Array) -> int:
+    """Place of the first value that no other beats by more than rounding."""
+    lowest = np.inf
+    for k in range(values.shape[0]):
+        lowest = values[k] if values[k] < lowest else lowest
+    for k in range(values.shape[0]):
+        if values[k] <= lowest + SAME:
+            return k
+    return 0
+
+
 @compiled
 def measure_rounds(
     n_rounds: int,
@@ -342,8 +415,8 @@ def measure_rounds(
     margin: Array,
     cell: Array,
     mass: Array,
-    starts: Array,
-    counts: Array,
+    starts: Array | None,
+    counts: Array | None,
     grid: float,
     yardstick: Yardstick,
     limit: float,
@@ -353,36 +426,42 @@ def measure_rounds(
     """Some rounds after each other: margins in order, all thresholds, and what each would give.
 
     Round j adds ``steps[j, leaves[j, row]]`` to the margins. The rows are entries if there are ``starts`` to sort them
-    with; otherwise margins are counted in the buckets of ``counts``. Thresholds are in the front if no other beats them
-    in balanced error and in cost, which is the objective, or ``above_limit`` and the violation if that is above
-    ``limit``.
+    with; otherwise margins are counted in the buckets of ``counts``. numba compiles the one that is asked for.
     """
     for j in range(n_rounds):
         for i in range(margin.shape[0]):
             margin[i] += steps[j, leaves[j, i]]
         below, above, cells, masses = looked.below[j], looked.above[j], looked.cells[j], looked.mass[j]
         n = margin.shape[0]
-        if starts.shape[0] > 0:
+        if starts is not None:
             sort_rows(margin, cell, mass, starts, below, cells, masses)
-        else:
-            shift, lowest = find_buckets(margin, grid, counts.shape[0] - 1)
+        if counts is not None:
+            low, high = np.inf, -np.inf
+            for i in range(n):
+                low, high = min(low, margin[i]), max(high, margin[i])
+            shift, lowest = buckets_between(low, high, grid, counts.shape[0] - 1)
             count_margins(margin, grid, shift, lowest, cell, mass, counts)
             n = list_buckets(counts, grid, shift, lowest, below, above, cells, masses)
         looked.n_entries[j] = n
         measure_entries(j, n, yardstick, limit, above_limit, looked)
 
 
-@compiled
+@compiled(makes_arrays=True)
 def measure_entries(
     j: int, n_entries: int, yardstick: Yardstick, limit: float, above_limit: float, looked: Looked
 ) -> None:
-    """The thresholds between the entries of round j, and what each would give."""
+    """The thresholds between the entries of round j, and what each would give.
+
+    In the front are those that no other beats in balanced error and in cost, which is the objective, or ``above_limit``
+    and the violation if that is above ``limit``.
+    """
     below, above, at = looked.below[j, :n_entries], looked.above[j, :n_entries], looked.thresholds[j]
-    n = list_thresholds(below, above, False, at, looked.n_below[j])
+    no_ends = below.shape[0] < 0  # no literal: numba would compile for it too
+    n = list_thresholds(below, above, no_ends, at, looked.n_below[j])
     looked.n_thresholds[j] = n
     measures = looked.measures[j]
     measure_thresholds(looked.cells[j], looked.mass[j], looked.n_below[j, :n], yardstick, measures)
-    distance, cost = np.empty((2, n))
+    distance, cost = np.empty(n), np.empty(n)
     for k in range(n):
         distance[k] = abs(at[k])
         cost[k] = measures[3, k] if measures[1, k] <= limit else above_limit + measures[1, k]

@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._arrays import Floats
-from ..._table.inputs import group_name, read_groups, read_table, read_target
+from ..._table.grouping import group_name, read_groups
+from ..._table.reading import read_target
+from ..._table.sources import read_table
 from ..._table.weights import read_weights
 
-# Rates closer than this are equal, whatever the rounding.
-SAME_RATE = 1e-12
+SAME_RATE = 1e-12  # rates closer than this are equal, whatever the rounding
+# What the parameter of this name may be, for those who do not have it from AdaFair.
+CATEGORICAL_FEATURES: list[Any] = [StrOptions({"from_dtype"}), "array-like", None]
 
 
 class Data(NamedTuple):
@@ -33,11 +37,17 @@ class Data(NamedTuple):
         """The weight of every row: equal ones count as one each, as everywhere else in the package."""
         return np.ones(len(self.y)) if self.weights is None else self.weights
 
+    def counts(self, predicted: NDArray[np.bool_]) -> Floats:
+        """``counts[group, y, ŷ]`` of two groups."""
+        cell = 4 * self.group + 2 * self.y + predicted
+        return np.bincount(cell, weights=self.weight, minlength=8).astype(np.float64).reshape(2, 2, 2)
+
 
 class Baseline(ClassifierMixin, BaseEstimator):
     """Base class of the methods that AdaFair is compared with.
 
-    A subclass has :meth:`_train`, and names in ``_result`` what is there once it has succeeded.
+    A subclass has :meth:`_train`, and names in ``_result`` what is there once it has succeeded. Those that are
+    dataclasses have their parameters as fields: ``__init__`` stores them and does nothing else.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -66,15 +76,6 @@ class Baseline(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._train(self._read_fit(X, y, sensitive_features, sample_weight))
-        return self
-
-    @abstractmethod
-    def _train(self, data: Data) -> None:
-        """Fit on what was read."""
-
-    def _read_fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Data:
-        """Read and check everything; sets ``classes_``, ``groups_`` and what scikit-learn wants to know about X."""
         self.__dict__.pop(self._result, None)  # if this fit fails, nothing of an earlier one is left to predict with
         X = self._read_table(X, reset=True)
         labels, self.classes_ = read_target(y, len(X))
@@ -91,7 +92,12 @@ class Baseline(ClassifierMixin, BaseEstimator):
             kept, group = np.unique(group, return_inverse=True)
             self.groups_ = self.groups_[kept]
             self._check_number_of_groups()
-        return Data(X, labels, group.astype(np.intp), weights)
+        self._train(Data(X, labels, group.astype(np.intp), weights))
+        return self
+
+    @abstractmethod
+    def _train(self, data: Data) -> None:
+        """Fit on what was read."""
 
     def _check_number_of_groups(self) -> None:
         names = ", ".join(repr(group_name(group)) for group in self.groups_)
@@ -119,9 +125,8 @@ class Baseline(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
+        inputs = tags.input_tags
+        inputs.allow_nan = inputs.categorical = inputs.string = True
         return tags
 
 
@@ -143,8 +148,7 @@ class DecidesByGroup(Baseline):
             raise ValueError(
                 f"{type(self).__name__} decides by group: pass sensitive_features=… to predict as well as to fit"
             )
-        group, _ = read_groups(sensitive_features, len(X), self.groups_)
-        return group
+        return read_groups(sensitive_features, len(X), self.groups_)[0]
 
 
 class Boundaries(DecidesByGroup):

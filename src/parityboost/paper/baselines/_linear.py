@@ -11,9 +11,10 @@ training that starts from there takes a dozen products with the design matrix.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from scipy.special import expit
 from ..._arrays import Floats
 from ..._engine.codes import MAX_BINS, MISSING
 from ..._table.binning import CategoricalColumn
-from ..._table.inputs import check_groups
+from ..._table.grouping import check_groups
 from ..._table.sources import Source, TableLike, find_categorical, raise_infinite, read_sources
 from ...notions import get_notion
 from ._base import Baseline, Data
@@ -69,22 +70,18 @@ class NumberColumns:
     def names(self) -> list[str]:
         return [self.name, f"{self.name} is missing"] if self.has_missing else [self.name]
 
-    def encode(self, source: Source) -> list[tuple[NDArray[Any], Floats]]:
-        """For each design column of this one: the offset within it per row, and the values; see ``Design.encode``."""
-        if not source.holds_numbers:
-            if not self.is_empty:
-                raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
+    def encode(self, source: Source) -> Matrix:
+        if source.holds_numbers:
+            values = source.floats(ALL)
+        elif self.is_empty:
             values = np.full(len(source), np.nan)
         else:
-            values = source.floats(ALL)
+            raise ValueError(f"column {self.name!r} held numbers in training, got {source.kind} values")
         if np.isinf(values).any():
             raise_infinite(self.name)
         missing = np.isnan(values)
-        first = np.zeros(len(values), dtype=np.int32)
         scaled = np.where(missing, 0.0, values / self.scale - self.mean / self.scale)
-        if not self.has_missing:
-            return [(first, scaled)]
-        return [(first, scaled), (first + 1, missing.astype(np.float64))]
+        return np.column_stack([scaled, missing] if self.has_missing else [scaled])
 
 
 @dataclass(frozen=True)
@@ -97,11 +94,12 @@ class CategoryColumns:
     def names(self) -> list[str]:
         return [f"{self.column.name} = {category}" for category in self.column.categories]
 
-    def encode(self, source: Source) -> list[tuple[NDArray[Any], Floats]]:
+    def encode(self, source: Source) -> Matrix:
         self.column.check(source)
         codes = self.column.encode(source, ALL).astype(np.int32)
-        known = (codes != MISSING) & (codes <= self.column.n_bins)
-        return [(np.where(known, codes - 1, 0), known.astype(np.float64))]
+        known = np.flatnonzero((codes != MISSING) & (codes <= self.column.n_bins))
+        shape = len(codes), len(self.column.categories)
+        return sparse.csr_array((np.ones(len(known)), (known, codes[known] - 1)), shape=shape)
 
 
 @dataclass(frozen=True)
@@ -131,27 +129,10 @@ class Design:
 
     def encode(self, X: TableLike) -> Matrix:
         """The design matrix; its last column is the constant one."""
-        n_rows, n_columns = len(X), len(self.names)
-        positions: list[NDArray[Any]] = []
-        values: list[Floats] = []
-        start = 0
-        for column, source in zip(self.columns, read_sources(X), strict=True):
-            if column.names:
-                for offset, value in column.encode(source):
-                    positions.append(offset + np.int32(start))
-                    values.append(value)
-            start += len(column.names)
-        positions.append(np.full(n_rows, n_columns, dtype=np.int32))
-        values.append(np.ones(n_rows))
-        # Every row has the same number of entries, so the row pointers of CSR are known beforehand.
-        per_row = len(positions)
-        data, indices = np.column_stack(values).ravel(), np.column_stack(positions).ravel()
-        pointers = np.arange(0, n_rows * per_row + 1, per_row)
-        matrix = sparse.csr_array((data, indices, pointers), shape=(n_rows, n_columns + 1))
-        matrix.eliminate_zeros()
-        if matrix.nnz > DENSE_SHARE * n_rows * (n_columns + 1):
-            return matrix.toarray()
-        return matrix
+        sources = zip(self.columns, read_sources(X), strict=True)
+        parts = [column.encode(source) for column, source in sources if column.names] + [np.ones((len(X), 1))]
+        matrix = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+        return matrix.toarray() if matrix.nnz > DENSE_SHARE * math.prod(matrix.shape) else matrix
 
 
 class Logistic:
@@ -164,8 +145,7 @@ class Logistic:
         self.X = X
         self._Xt = X.T if isinstance(X, np.ndarray) else X.T.tocsr()  # rows of the transpose: a faster product
         self.sign = np.where(y == 1, 1.0, -1.0)
-        self.penalty = np.full(X.shape[1], l2)
-        self.penalty[-1] = 0.0
+        self.penalty = np.append(np.full(X.shape[1] - 1, l2), 0.0)
         self._whitening: Floats = np.eye(X.shape[1])
 
     def pull_back(self, by_margin: Floats) -> Floats:
@@ -224,32 +204,20 @@ class Logistic:
         return w
 
 
-class Examples(NamedTuple):
-    """Training rows of a linear model."""
-
-    X: Matrix  # the last column is constant
-    y: NDArray[np.int8]  # 1 is the positive class
-    group: NDArray[np.intp]  # position in groups_
-    weights: Floats  # sum to one
-    n: float  # total weight, the number of rows if all weigh one
-
-
 class LinearBaseline(Baseline):
     """Base class of methods that fit ``coef_`` and ``intercept_`` on the design matrix; predict needs no group."""
 
     _result = "coef_"
     categorical_features: Any
 
-    def _encode(self, data: Data) -> Examples:
-        weights = data.weight
-        cells = np.bincount(data.group * 2 + data.y, weights=weights, minlength=2 * len(self.groups_))
-        labels = [str(label) for label in self.classes_]
+    def _encode(self, data: Data) -> tuple[Data, float]:
+        """The rows of the design matrix, with weights that sum to one, and what these summed to."""
+        totals = data.counts(np.zeros(len(data.y), dtype=np.bool_)).sum(axis=2)
         notion = get_notion("disparate_mistreatment")
-        totals = cells.astype(np.float64).reshape(-1, 2)
-        check_groups([("training data", totals)], self.groups_, labels, notion)
+        check_groups([("training data", totals)], self.groups_, [str(label) for label in self.classes_], notion)
         self._design = Design.fit(data.X, self.categorical_features, data.weights)
-        total = float(weights.sum())
-        return Examples(self._design.encode(data.X), data.y, data.group, weights / total, total)
+        total = float(data.weight.sum())
+        return data._replace(X=self._design.encode(data.X), weights=data.weight / total), total
 
     def _keep(self, w: Floats) -> None:
         """Store the coefficients of the design matrix's columns."""

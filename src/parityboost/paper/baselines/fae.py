@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -17,19 +18,25 @@ from threadpoolctl import threadpool_limits
 from ..._arrays import Codes, Floats
 from ..._choice.settings import Settings
 from ..._choice.thresholds import first_minimum
+from ..._engine.kernels.columns import add_steps
 from ..._engine.threads import Team
+from ..._fit.loop import boost, starting_factors
+from ..._fit.samples import Sample, code_sample, to_masses
+from ..._fit.trees import Growing, TreeLearner
 from ..._stats import rates as _rates
-from ..._table.binning import Binner
-from ..._table.bundles import Bundles
-from ..._table.inputs import cells, group_name
+from ..._table.binning import Binner, Bundles
+from ..._table.grouping import group_name
+from ..._table.reading import cells
 from ..._table.sources import Source, find_categorical, read_sources
 from ...adaboost import AdaBoostClassifier
 from ...notions import NoNotion
 from ._base import Boundaries, Data, match_rate
+from .smoteboost import read_points, space
 
 USUAL = 0.5  # the boundary on an averaged vote
 
 
+@dataclass(eq=False, repr=False)
 class FAEClassifier(Boundaries):
     """Fairness-aware ensemble (Iosifidis, Fetahu, Ntoutsi 2019), for equal opportunity.
 
@@ -106,40 +113,26 @@ class FAEClassifier(Boundaries):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 200,
-        *,
-        n_bags: int | None = None,
-        n_clusters: int = 8,
-        epsilon: float = 0.0,
-        update: str = "discrete",
-        criterion: str = "gini",
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.n_bags = n_bags
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.update = update
-        self.criterion = criterion
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 200
+    _: KW_ONLY
+    n_bags: int | None = None
+    n_clusters: int = 8
+    epsilon: float = 0.0
+    update: str = "discrete"
+    criterion: str = "gini"
+    max_bins: int = 255
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _train(self, data: Data) -> None:
-        # numba is imported by these; not before it is needed.
-        from ..._fit.loop import boost, starting_factors
-        from ..._fit.samples import Sample, code_sample, to_masses
-        from ..._fit.trees import Growing, TreeLearner
-
         cell = cells(data.y, data.group, 2)
         sizes = np.bincount(cell, minlength=4)
-        self._check_cells(sizes)
+        for k in np.flatnonzero(sizes == 0):
+            raise ValueError(
+                f"training data: group {group_name(self.groups_[k % 2])!r} has no example of class "
+                f"{self.classes_.tolist()[k // 2]!r}: FAE needs all four"
+            )
         rng = check_random_state(self.random_state)
         sources = read_sources(data.X)
         categorical = find_categorical(data.X, sources, self.categorical_features)
@@ -148,7 +141,8 @@ class FAEClassifier(Boundaries):
             binner = Binner.fit(sources, slice(None), masses.values_or_none, self.max_bins, categorical, team)
             codes = np.array(binner.encode(sources, slice(None), team))
             bundles = Bundles.of(binner, [list(codes)], team)
-        self.n_bags_ = number_of_bags(sizes) if self.n_bags is None else self.n_bags
+        # Every row of the largest cell is drawn about twice.
+        self.n_bags_ = self.n_bags or 2 * (int(sizes.max()) // int(sizes.min()) + 1)
         bags = draw_bags(cell, self._clusters(binner, sources, cell, rng), self.n_bags_, rng)
         settings = Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
         growing = Growing(1, self.criterion, None, np.zeros((0, len(codes)), dtype=np.bool_), None)
@@ -157,11 +151,10 @@ class FAEClassifier(Boundaries):
             """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""
             with Team(1) as team:
                 bag = code_sample(bundles, list(codes[:, rows]), Sample(data.y[rows], 1, masses.at(rows), rows, team))
-                start = starting_factors(bag.sample.totals, None)
-                learner = TreeLearner(bundles, bag, bag, start, growing)
+                learner = TreeLearner(bundles, bag, bag, starting_factors(bag.sample.totals, None), growing)
                 boosted = boost(learner, settings)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-            tables = ensemble.tables(boosted.choice.theta)
+            tables = ensemble.effects(boosted.choice.theta).tables
             return tables, _votes(codes, tables)
 
         # The kernels release the GIL: threads share the data and need no copies.
@@ -172,20 +165,19 @@ class FAEClassifier(Boundaries):
 
     def _choose(self, data: Data, votes: list[Floats]) -> int:
         """Sets the boundaries, and returns how many of the bags to use."""
-        weights = data.weight
+        half = len(votes) // 2
         self.objectives_ = np.full(len(votes), np.nan)
         thresholds = np.full((len(votes), 2), USUAL)
         total = np.zeros(len(data.y))
-        for n_used, vote in enumerate(votes, start=1):
+        for k, vote in enumerate(votes):
             total += vote
-            if n_used <= len(votes) // 2:
+            if k < half:
                 continue
-            mean = total / n_used
-            thresholds[n_used - 1] = equalise_tpr(mean, data.y, data.group, weights, self.epsilon)
-            counts = _counts(mean, thresholds[n_used - 1], data.y, data.group, weights)
+            mean = total / (k + 1)
+            thresholds[k] = equalise_tpr(mean, data, self.epsilon)
+            counts = data.counts(mean > thresholds[k][data.group])
             discrimination = _rates.spread(_rates.true_positive_rate(counts))
-            self.objectives_[n_used - 1] = 2.0 * discrimination + _rates.balanced_error_rate(counts)
-        half = len(votes) // 2
+            self.objectives_[k] = 2.0 * discrimination + _rates.balanced_error_rate(counts)
         chosen = half + first_minimum(self.objectives_[half:])
         self.thresholds_ = thresholds[chosen]
         return chosen + 1
@@ -204,40 +196,24 @@ class FAEClassifier(Boundaries):
         self, binner: Binner, sources: list[Source], cell: NDArray[Any], rng: np.random.RandomState
     ) -> NDArray[np.intp]:
         """The cluster of each row, within its cell. The smallest cell needs none: it is taken whole."""
-        from ._smote import read_points
-
         sizes = np.bincount(cell, minlength=4)
         cluster = np.zeros(len(cell), dtype=np.intp)
         for k in np.flatnonzero(sizes > max(sizes.min(), self.n_clusters)):
             rows = np.flatnonzero(cell == k)
-            points = read_points(binner, sources, rows).matrix()
+            points = space(read_points(binner, sources, rows), np.asarray(binner.categorical, dtype=bool))
             with threadpool_limits(effective_n_jobs(self.n_jobs)):
                 cluster[rows] = MiniBatchKMeans(self.n_clusters, n_init=1, random_state=rng).fit_predict(points)
         return cluster
 
-    def _check_cells(self, sizes: NDArray[np.intp]) -> None:
-        for k in np.flatnonzero(sizes == 0):
-            raise ValueError(
-                f"training data: group {group_name(self.groups_[k % 2])!r} has no example of class "
-                f"{self.classes_.tolist()[k // 2]!r}: FAE needs all four"
-            )
-
 
 def _votes(codes: Codes, tables: Floats) -> Floats:
     """What an AdaBoost's ``predict_proba`` says, from its table per column."""
-    from ..._engine.kernels.lookup import add_steps
-
     margin = np.zeros(codes.shape[1])
     for column, table in zip(codes, tables, strict=True):
         if table.any():
             add_steps(column, table, margin)
     votes: Floats = expit(2.0 * margin)
     return votes
-
-
-def number_of_bags(sizes: NDArray[Any]) -> int:
-    """2·(⌊largest/smallest⌋ + 1), from the sizes of the four cells."""
-    return 2 * (int(sizes.max()) // int(sizes.min()) + 1)
 
 
 def draw_bags(
@@ -262,23 +238,13 @@ def draw_bags(
     return list(np.concatenate(pieces, axis=1))
 
 
-def equalise_tpr(
-    votes: Floats, y: NDArray[np.int8], group: NDArray[np.intp], weights: Floats, epsilon: float
-) -> Floats:
+def equalise_tpr(votes: Floats, data: Data, epsilon: float) -> Floats:
     """The boundary of each group: that of the one with the lower TPR is moved to where it has the other's."""
     thresholds = np.full(2, USUAL)
-    tpr = _rates.true_positive_rate(_counts(votes, thresholds, y, group, weights))
+    tpr = _rates.true_positive_rate(data.counts(votes > USUAL))
     behind = int(tpr[1] < tpr[0])
     if abs(tpr[1] - tpr[0]) > epsilon:
-        theirs = group == behind
-        positive = y[theirs] == 1
-        thresholds[behind] = match_rate(
-            votes[theirs], positive, positive, weights[theirs], target=float(tpr[1 - behind]), usual=USUAL
-        )
+        theirs = data.group == behind
+        positive, target = data.y[theirs] == 1, float(tpr[1 - behind])
+        thresholds[behind] = match_rate(votes[theirs], positive, positive, data.weight[theirs], target, USUAL)
     return thresholds
-
-
-def _counts(votes: Floats, thresholds: Floats, y: NDArray[np.int8], group: NDArray[np.intp], weights: Floats) -> Floats:
-    predicted = votes > thresholds[group]
-    counts = np.bincount(4 * group + 2 * y + predicted, weights=weights, minlength=8)
-    return counts.astype(np.float64).reshape(2, 2, 2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from ..._extras import install
 from ..._table.binning import Binner
 from ..._table.sources import find_categorical, read_sources
 from ...notions import get_notion
-from ._base import Baseline, Data, DecidesByGroup
+from ._base import CATEGORICAL_FEATURES, Baseline, Data, DecidesByGroup
 
 NOTIONS = ("statistical_parity", "equal_opportunity", "disparate_mistreatment")
 ALIASES = ("demographic_parity", "true_positive_rate_parity", "equalized_odds")
@@ -37,13 +38,13 @@ class _OnGradientBoosting(Baseline):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "notion": [StrOptions({*NOTIONS, *ALIASES})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "categorical_features": CATEGORICAL_FEATURES,
         "random_state": ["random_state"],
     }
 
     @abstractmethod
-    def _method(self) -> Any:
-        """fairlearn's method, not fitted yet."""
+    def _method(self, model: HistGradientBoostingClassifier, k: int) -> Any:
+        """fairlearn's method on a model, not fitted yet, for the notion of this position."""
 
     def _train(self, data: Data) -> None:
         try:
@@ -56,11 +57,9 @@ class _OnGradientBoosting(Baseline):
         flags = find_categorical(data.X, sources, self.categorical_features)
         with Team(1) as team:
             self._binner = Binner.fit(sources, slice(None), None, MAX_BINS, flags, team)
-        method = self._method()
+        method = self._method(self._base_estimator(), NOTIONS.index(get_notion(self.notion).name))
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # of what fairlearn asks of pandas: not the user's affair
+            warnings.simplefilter("ignore", DeprecationWarning)  # of what fairlearn asks of pandas
             method.fit(self._matrix(data.X), data.y.astype(int), sensitive_features=data.group)
         self.method_ = method
 
@@ -85,10 +84,8 @@ class _OnGradientBoosting(Baseline):
             random_state=self.random_state,
         )
 
-    def _position(self) -> int:
-        return NOTIONS.index(get_notion(self.notion).name)
 
-
+@dataclass(eq=False, repr=False)
 class ExponentiatedGradientClassifier(_OnGradientBoosting):
     """fairlearn's ``ExponentiatedGradient`` (Agarwal et al. 2018) on histogram gradient boosting.
 
@@ -128,30 +125,19 @@ class ExponentiatedGradientClassifier(_OnGradientBoosting):
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        notion: str = "disparate_mistreatment",
-        *,
-        eps: float = 0.01,
-        n_rounds: int = 50,
-        max_iter: int = 100,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = 0,
-    ) -> None:
-        self.notion = notion
-        self.eps = eps
-        self.n_rounds = n_rounds
-        self.max_iter = max_iter
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    notion: str = "disparate_mistreatment"
+    _: KW_ONLY
+    eps: float = 0.01
+    n_rounds: int = 50
+    max_iter: int = 100
+    categorical_features: Any = "from_dtype"
+    random_state: Any = 0
 
-    def _method(self) -> Any:
+    def _method(self, model: HistGradientBoostingClassifier, k: int) -> Any:
         from fairlearn import reductions
 
         moments = (reductions.DemographicParity, reductions.TruePositiveRateParity, reductions.EqualizedOdds)
-        return reductions.ExponentiatedGradient(
-            self._base_estimator(), moments[self._position()](), eps=self.eps, max_iter=self.n_rounds
-        )
+        return reductions.ExponentiatedGradient(model, moments[k](), eps=self.eps, max_iter=self.n_rounds)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels, drawn from the mixture; no groups are needed."""
@@ -159,6 +145,7 @@ class ExponentiatedGradientClassifier(_OnGradientBoosting):
         return self._labels(np.asarray(self.method_.predict(self._matrix(X), random_state=self.random_state)) == 1)
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdOptimizerClassifier(_OnGradientBoosting, DecidesByGroup):
     """fairlearn's ``ThresholdOptimizer`` (Hardt et al. 2016) on histogram gradient boosting.
 
@@ -194,35 +181,22 @@ class ThresholdOptimizerClassifier(_OnGradientBoosting, DecidesByGroup):
         "objective": [StrOptions({"accuracy_score", "balanced_accuracy_score"})],
     }
 
-    def __init__(
-        self,
-        notion: str = "disparate_mistreatment",
-        *,
-        objective: str = "accuracy_score",
-        max_iter: int = 100,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = 0,
-    ) -> None:
-        self.notion = notion
-        self.objective = objective
-        self.max_iter = max_iter
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    notion: str = "disparate_mistreatment"
+    _: KW_ONLY
+    objective: str = "accuracy_score"
+    max_iter: int = 100
+    categorical_features: Any = "from_dtype"
+    random_state: Any = 0
 
-    def _method(self) -> Any:
+    def _method(self, model: HistGradientBoostingClassifier, k: int) -> Any:
         from fairlearn.postprocessing import ThresholdOptimizer
 
-        return ThresholdOptimizer(
-            estimator=self._base_estimator(),
-            constraints=ALIASES[self._position()],
-            objective=self.objective,
-            predict_method="predict_proba",
-        )
+        options = {"constraints": ALIASES[k], "objective": self.objective, "predict_method": "predict_proba"}
+        return ThresholdOptimizer(estimator=model, **options)
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """Class labels; the groups are needed."""
         X = self._read_new(X)
         group = self._read_groups_of(X, sensitive_features)
-        matrix = self._matrix(X)
-        predicted = self.method_.predict(matrix, sensitive_features=group, random_state=self.random_state)
-        return self._labels(np.asarray(predicted) == 1)
+        settings = {"sensitive_features": group, "random_state": self.random_state}
+        return self._labels(np.asarray(self.method_.predict(self._matrix(X), **settings)) == 1)

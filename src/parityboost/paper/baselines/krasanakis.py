@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import direct
 from scipy.special import expit
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..._arrays import Floats
 from ..._stats.rates import error_rate
 from ...notions import get_notion
-from ._base import Data
-from ._linear import Examples, LinearBaseline, Logistic
+from ._base import CATEGORICAL_FEATURES, Data
+from ._linear import LinearBaseline, Logistic
 
 # Where the publication searches α and β of each group.
 ALPHA_RANGE, BETA_RANGE = (0.0, 1.0), (0.0, 3.0)
@@ -55,6 +56,7 @@ def culep_weights(errors: Floats, group: NDArray[np.intp], alpha: Floats, beta: 
     return alpha[group] * growth + (1.0 - alpha[group]) / growth
 
 
+@dataclass(eq=False, repr=False)
 class KrasanakisClassifier(LinearBaseline):
     """Logistic regression under adaptive sensitive reweighting (Krasanakis et al. 2018).
 
@@ -113,24 +115,18 @@ class KrasanakisClassifier(LinearBaseline):
         "n_evaluations": [Interval(Integral, 1, None, closed="left")],
         "n_retrainings": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "categorical_features": CATEGORICAL_FEATURES,
     }
 
-    def __init__(
-        self,
-        n_evaluations: int = 320,
-        *,
-        n_retrainings: int = 4,
-        C: float = 1.0,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_evaluations = n_evaluations
-        self.n_retrainings = n_retrainings
-        self.C = C
-        self.categorical_features = categorical_features
+    n_evaluations: int = 320
+    _: KW_ONLY
+    n_retrainings: int = 4
+    C: float = 1.0
+    categorical_features: Any = "from_dtype"
 
     def _train(self, data: Data) -> None:
-        search = _Search(self._encode(data), self.C, self.n_retrainings)
+        rows, total = self._encode(data)
+        search = _Search(rows, 1.0 / (self.C * total), self.n_retrainings)
         n_groups = len(self.groups_)
         direct(
             search,
@@ -151,16 +147,14 @@ class KrasanakisClassifier(LinearBaseline):
 class _Search:
     """What DIRECT minimises, and the best that it has seen."""
 
-    def __init__(self, rows: Examples, C: float, n_retrainings: int) -> None:
+    def __init__(self, rows: Data, l2: float, n_retrainings: int) -> None:
         self._rows, self._n_retrainings = rows, n_retrainings
-        self._logistic = Logistic(rows.X, rows.y, l2=1.0 / (C * rows.n))
+        self._logistic = Logistic(rows.X, rows.y, l2)
         # All evaluations begin with equal weights, so they share this classifier, and each is the same whatever was
         # tried before it.
-        self._plain = self._logistic.train_plain(rows.weights)
+        self._plain = self._logistic.train_plain(rows.weight)
         self._notion = get_notion("disparate_mistreatment")
-        self._cell = (rows.group * 2 + rows.y) * 2
-        self.best = -np.inf
-        self.best_w = self._plain
+        self.best, self.best_w = -np.inf, self._plain
         self.best_parameters: Floats = np.empty(0)
         self.n_evaluations = 0
 
@@ -178,7 +172,7 @@ class _Search:
         w = self._plain
         for _ in range(self._n_retrainings):
             errors = expit(self._rows.X @ w) - self._rows.y
-            weights = self._rows.weights * culep_weights(errors, self._rows.group, alpha, beta)
+            weights = self._rows.weight * culep_weights(errors, self._rows.group, alpha, beta)
             # The total weight stays, and with it what the penalty means.
             weights /= weights.sum()
             w = self._logistic.minimise(self._logistic.objective(weights), w, tol=TOLERANCE)
@@ -186,7 +180,5 @@ class _Search:
 
     def objective(self, w: Floats) -> float:
         """Accuracy − D.M. of the classifier w on the training data."""
-        predicted = self._rows.X @ w > 0
-        counts = np.bincount(self._cell + predicted, weights=self._rows.weights, minlength=8).astype(np.float64)
-        counts = counts.reshape(2, 2, 2)
+        counts = self._rows.counts(self._rows.X @ w > 0)
         return 1.0 - float(error_rate(counts)) - float(self._notion.violation(counts))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ..._arrays import Floats
-from ..._table.inputs import cells, group_name, stratified_split
+from ..._table.grouping import group_name
+from ..._table.reading import cells, stratified_split
 from ...adaboost import AdaBoostClassifier
 from ._base import Boundaries, Data, match_rate
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoostSDBClassifier(Boundaries):
     """AdaBoost with a shifted decision boundary (Fish, Kun, Lelkes 2016), for statistical parity.
 
@@ -76,81 +78,47 @@ class AdaBoostSDBClassifier(Boundaries):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(
-        self,
-        n_estimators: int = 200,
-        *,
-        protected: Any = None,
-        update: str = "discrete",
-        validation_fraction: float = 0.33,
-        criterion: str = "gini",
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.protected = protected
-        self.update = update
-        self.validation_fraction = validation_fraction
-        self.criterion = criterion
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 200
+    _: KW_ONLY
+    protected: Any = None
+    update: str = "discrete"
+    validation_fraction: float = 0.33
+    criterion: str = "gini"
+    max_bins: int = 255
+    categorical_features: Any = "from_dtype"
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _train(self, data: Data) -> None:
-        known = self._protected_position()
-        cell = cells(data.y, data.group, 2)
+        groups = self.groups_.tolist()
+        if self.protected is not None and self.protected not in groups:
+            known = ", ".join(map(repr, groups))
+            raise ValueError(f"protected must be one of the groups {known}, got {self.protected!r}")
         rng = check_random_state(self.random_state)
-        train, held_out = stratified_split(cell, self.validation_fraction, rng)
-        self._check_held_out(data.group[held_out])
-
-        self.model_ = AdaBoostClassifier(
-            self.n_estimators,
-            update=self.update,
-            criterion=self.criterion,
-            max_bins=self.max_bins,
-            categorical_features=self.categorical_features,
-            n_jobs=self.n_jobs,
-        )
+        train, held_out = stratified_split(cells(data.y, data.group, 2), self.validation_fraction, rng)
+        group, positive = data.group[held_out], data.y[held_out] == 1
+        for k in np.flatnonzero(np.bincount(group, minlength=2) == 0):
+            raise ValueError(
+                f"validation data: group {group_name(self.groups_[k])!r} has no rows, so its boundary cannot be "
+                "compared: it needs two training rows of one class"
+            )
+        of_adaboost = ("n_estimators", "update", "criterion", "max_bins", "categorical_features", "n_jobs")
+        self.model_ = AdaBoostClassifier(**{name: getattr(self, name) for name in of_adaboost})
         weights = data.weight
         self.model_.fit(_safe_indexing(data.X, train), data.y[train], sample_weight=weights[train])
 
-        scores = self._scores(_safe_indexing(data.X, held_out))
-        group, positive, weights = data.group[held_out], data.y[held_out] == 1, weights[held_out]
+        scores, weights = self._scores(_safe_indexing(data.X, held_out)), weights[held_out]
         rates = [float(np.average(scores[group == k] > 0, weights=weights[group == k])) for k in (0, 1)]
-        protected = int(rates[1] < rates[0]) if known is None else known
+        protected = int(rates[1] < rates[0]) if self.protected is None else groups.index(self.protected)
         theirs = group == protected
+        all_of_them = np.ones(int(theirs.sum()), dtype=bool)
         self.protected_ = self.groups_[protected]
         self.thresholds_ = np.zeros(2)
         self.thresholds_[protected] = match_rate(
-            scores[theirs],
-            positive[theirs],
-            np.ones(int(theirs.sum()), dtype=bool),
-            weights[theirs],
-            target=rates[1 - protected],
-            usual=0.0,
+            scores[theirs], positive[theirs], all_of_them, weights[theirs], target=rates[1 - protected], usual=0.0
         )
         self.shift_ = -float(self.thresholds_[protected] / self.model_.estimator_weights_.sum())
 
     def _scores(self, X: Any) -> Floats:
         margin: Floats = self.model_.decision_function(X)
         return margin
-
-    def _protected_position(self) -> int | None:
-        if self.protected is None:
-            return None
-        for k, group in enumerate(self.groups_.tolist()):
-            if group == self.protected:
-                return k
-        known = ", ".join(repr(group) for group in self.groups_.tolist())
-        raise ValueError(f"protected must be one of the groups {known}, got {self.protected!r}")
-
-    def _check_held_out(self, group: NDArray[np.intp]) -> None:
-        for k, name in enumerate(self.groups_):
-            if not (group == k).any():
-                raise ValueError(
-                    f"validation data: group {group_name(name)!r} has no rows, so its boundary cannot be "
-                    "compared: it needs two training rows of one class"
-                )

@@ -16,9 +16,10 @@ not exceed τ, and the augmented Lagrangian is smooth where the penalty τ·max(
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -28,8 +29,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..._arrays import Floats
 from ..._caller import warn_caller
 from ..._extras import install
-from ._base import Data
-from ._linear import Examples, LinearBaseline, Logistic, Objective
+from ._base import CATEGORICAL_FEATURES, Data
+from ._linear import LinearBaseline, Logistic, Objective
 
 TAU_MAX = 1e10  # as in the authors' code
 FALSE_NEGATIVE, FALSE_POSITIVE = 0, 1  # rows of the covariances
@@ -38,8 +39,10 @@ RHO, RHO_MAX = 100.0, 1e5  # weight of squared violations, at first and at most:
 MULTIPLIER_UPDATES = 3
 STEP_TOLERANCE = 1e-4  # of the whitened gradient
 STEP_MAX_ITER = 100  # of L-BFGS
+Solution = tuple[Floats, bool, int]  # coefficients, whether they keep the constraints, and steps
 
 
+@dataclass(eq=False, repr=False)
 class ZafarClassifier(LinearBaseline):
     """Logistic regression under constraints on false negatives and false positives (Zafar et al. 2017).
 
@@ -131,40 +134,31 @@ class ZafarClassifier(LinearBaseline):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "l2": [Interval(Real, 0, None, closed="left")],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "categorical_features": CATEGORICAL_FEATURES,
     }
 
-    def __init__(
-        self,
-        tolerance: float = 0.0,
-        *,
-        solver: str = "ccp",
-        tau: float = 0.5,
-        mu: float = 1.2,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        l2: float = 1e-5,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.tolerance = tolerance
-        self.solver = solver
-        self.tau = tau
-        self.mu = mu
-        self.max_iter = max_iter
-        self.tol = tol
-        self.l2 = l2
-        self.categorical_features = categorical_features
+    tolerance: float = 0.0
+    _: KW_ONLY
+    solver: str = "ccp"
+    tau: float = 0.5
+    mu: float = 1.2
+    max_iter: int = 50
+    tol: float = 1e-4
+    l2: float = 1e-5
+    categorical_features: Any = "from_dtype"
 
     def _train(self, data: Data) -> None:
-        rows = self._encode(data)
+        rows, total = self._encode(data)
         logistic = Logistic(rows.X, rows.y, self.l2)
+        # Narrow enough not to matter, wide enough to hold a row or two: else the objective is a polygon to L-BFGS.
+        covariances = Covariances(rows, self.tolerance, width=float(np.clip(2.0 / total, 1e-3, 1e-2)))
+        start = logistic.train_plain(rows.weight)
         solve = self._solve_with_dccp if self.solver == "dccp" else self._solve_directly
-        solution = solve(rows, logistic)
-        self._keep(solution.w)
-        self.constraint_values_ = Covariances(rows).values(rows.X @ solution.w)
-        self.loss_ = logistic.objective(rows.weights)(solution.w)[0]
-        self.converged_, self.n_iter_ = solution.converged, solution.n_iter
-        if not solution.converged:
+        w, self.converged_, self.n_iter_ = solve(covariances, logistic, start)
+        self._keep(w)
+        self.constraint_values_ = covariances.values(rows.X @ w)
+        self.loss_ = logistic.objective(rows.weight)(w)[0]
+        if not self.converged_:
             shown = ", ".join(f"{value:.2g}" for value in self.constraint_values_)
             warn_caller(
                 f"solver={self.solver!r} did not converge: the covariances for false negatives and false positives are "
@@ -172,22 +166,17 @@ class ZafarClassifier(LinearBaseline):
                 ConvergenceWarning,
             )
 
-    def _solve_directly(self, rows: Examples, logistic: Logistic) -> Solution:
-        covariances = Covariances(rows)
-        # Narrow enough not to matter, wide enough to hold a row or two: else the objective is a polygon to L-BFGS.
-        width = float(np.clip(2.0 / rows.n, 1e-3, 1e-2))
-        plain = logistic.objective(rows.weights)
-        w = logistic.train_plain(rows.weights)
-        bound, tol, tau, rho = self.tolerance, self.tol, self.tau, RHO
+    def _solve_directly(self, covariances: Covariances, logistic: Logistic, w: Floats) -> Solution:
+        X, plain = logistic.X, logistic.objective(covariances.rows.weight)
+        tol, tau, rho = self.tol, self.tau, RHO
         multipliers, before = np.zeros(4), np.inf
         for step in range(1, self.max_iter + 1):
-            wrong_now = (covariances.sign * (rows.X @ w) < 0).astype(np.float64)
+            wrong_now = (logistic.sign * (X @ w) < 0).astype(np.float64)
             last_change = np.inf
             for _ in range(MULTIPLIER_UPDATES):
-                objective = _lagrangian(logistic, rows, covariances, wrong_now, width, multipliers, rho, bound, tau)
+                objective = covariances.lagrangian(logistic, wrong_now, multipliers, rho, tau)
                 w = logistic.minimise(objective, w, tol=STEP_TOLERANCE, max_iter=STEP_MAX_ITER)
-                q, _, _ = covariances.convexified(rows.X @ w, wrong_now, width)
-                updated = np.clip(multipliers + rho * (q - bound), 0.0, tau)
+                updated = covariances.multiply(covariances.convexified(X @ w, wrong_now)[0], multipliers, rho, tau)
                 change = float(np.abs(updated - multipliers).max()) / rho
                 multipliers = updated
                 if change < 0.1 * tol:
@@ -196,25 +185,25 @@ class ZafarClassifier(LinearBaseline):
                     rho = min(4.0 * rho, RHO_MAX)
                 last_change = change
             loss, _ = plain(w)
-            excess = float(np.abs(covariances.values(rows.X @ w)).max()) - bound
+            excess = float(np.abs(covariances.values(X @ w)).max()) - self.tolerance
             if excess <= tol and abs(before - loss) <= 0.1 * tol:
-                return Solution(w, True, step)
+                return w, True, step
             before = loss
             tau = min(self.mu * tau, TAU_MAX)
-        return Solution(w, False, self.max_iter)
+        return w, False, self.max_iter
 
-    def _solve_with_dccp(self, rows: Examples, logistic: Logistic) -> Solution:
+    def _solve_with_dccp(self, covariances: Covariances, logistic: Logistic, start: Floats) -> Solution:
         """The program as the authors write it, for cvxpy."""
         try:
             cp, dccp = import_module("cvxpy"), import_module("dccp").dccp
         except ImportError as error:
             raise ImportError(f'solver="dccp" needs cvxpy and dccp ({error}): {install("baselines")}') from error
 
-        covariances = Covariances(rows)
-        w = cp.Variable(rows.X.shape[1])
-        w.value = start = logistic.train_plain(rows.weights)
-        towards = cp.multiply(logistic.sign, rows.X @ w)
-        loss = rows.weights @ cp.logistic(-towards) + 0.5 * cp.sum(cp.multiply(logistic.penalty, cp.square(w)))
+        w = cp.Variable(len(start))
+        w.value = start
+        towards = cp.multiply(logistic.sign, logistic.X @ w)
+        loss = covariances.rows.weight @ cp.logistic(-towards)
+        loss += 0.5 * cp.sum(cp.multiply(logistic.penalty, cp.square(w)))
         # Σ a·min(0, y·d) of each group, for false negatives (positives) and false positives (negatives).
         sums = [cp.multiply(covariances.a, covariances.convex_in == side) @ cp.minimum(0, towards) for side in range(4)]
         constraints = []
@@ -227,25 +216,17 @@ class ZafarClassifier(LinearBaseline):
                 simplefilter("ignore")  # "solution may be inaccurate": judged by the covariances below
                 dccp(problem, **settings, max_slack=self.tol, ep=0.1 * self.tol)
         except cp.error.SolverError:
-            return Solution(start, False, -1)  # the interior-point method failed: there is no better point
-        found = start if w.value is None else np.asarray(w.value)
-        return Solution(found, problem.status == cp.OPTIMAL, -1)
-
-
-class Solution(NamedTuple):
-    """What the procedure arrived at."""
-
-    w: Floats
-    converged: bool
-    n_iter: int
+            return start, False, -1  # the interior-point method failed: there is no better point
+        return start if w.value is None else np.asarray(w.value), problem.status == cp.OPTIMAL, -1
 
 
 class Covariances:
     """The four one-sided constraints, [class, side] in a flat row: C ≤ c and −C ≤ c for each class of rows."""
 
-    def __init__(self, rows: Examples) -> None:
-        share = np.bincount(rows.group, weights=rows.weights, minlength=2)
-        self.a = rows.weights * share[1 - rows.group]
+    def __init__(self, rows: Data, bound: float, width: float) -> None:
+        self.rows, self.bound, self.width = rows, bound, width
+        share = np.bincount(rows.group, weights=rows.weight, minlength=2)
+        self.a = rows.weight * share[1 - rows.group]
         self.sign = np.where(rows.y == 1, 1.0, -1.0)
         # convex_in[i] is the constraint in which row i is on the convex side: C = −Σ₁ a·relu + Σ₀ a·relu with
         # relu = max(0, −y·d), so group 0 is convex in C ≤ c and group 1 in −C ≤ c.
@@ -260,43 +241,36 @@ class Covariances:
         result: Floats = sums[[0, 2]] - sums[[1, 3]]
         return result
 
-    def convexified(self, margin: Floats, wrong_now: Floats, width: float) -> tuple[Floats, Floats, Floats]:
+    def convexified(self, margin: Floats, wrong_now: Floats) -> tuple[Floats, Floats, Floats]:
         """The four constraints (without −c) with tangents where ``wrong_now``, and the slopes of both parts by row.
 
         The kink of max(0, t) is rounded over ±width from above, so a rounded constraint is never too lenient.
         """
-        t = -self.sign * margin
+        t, width = -self.sign * margin, self.width
         inside = np.clip(t, -width, width)
         slope = (inside + width) / (2.0 * width)
         rounded = np.where(t > width, t, (inside + width) ** 2 / (4.0 * width))
         q: Floats = np.bincount(self.convex_in, weights=self.a * rounded, minlength=4).astype(np.float64)
         q -= np.bincount(self.concave_in, weights=self.a * wrong_now * t, minlength=4)
-        convex_slope = -self.sign * self.a * slope
-        concave_slope = self.sign * self.a * wrong_now
-        return q, convex_slope, concave_slope
+        return q, -self.sign * self.a * slope, self.sign * self.a * wrong_now
 
+    def multiply(self, q: Floats, multipliers: Floats, rho: float, tau: float) -> Floats:
+        """The multipliers that follow from how far the constraints are violated."""
+        return np.clip(multipliers + rho * (q - self.bound), 0.0, tau)
 
-def _lagrangian(
-    logistic: Logistic,
-    rows: Examples,
-    covariances: Covariances,
-    wrong_now: Floats,
-    width: float,
-    multipliers: Floats,
-    rho: float,
-    bound: float,
-    tau: float,
-) -> Objective:
-    """Loss + max over 0 ≤ λ ≤ τ of λ·(q − c) − |λ − multipliers|² / 2ρ: smooth, and convex in w."""
+    def lagrangian(
+        self, logistic: Logistic, wrong_now: Floats, multipliers: Floats, rho: float, tau: float
+    ) -> Objective:
+        """Loss + max over 0 ≤ λ ≤ τ of λ·(q − c) − |λ − multipliers|² / 2ρ: smooth, and convex in w."""
 
-    def value_and_gradient(w: Floats) -> tuple[float, Floats]:
-        margin = rows.X @ w
-        loss, by_margin = logistic.loss_by_margin(margin, rows.weights)
-        q, convex_slope, concave_slope = covariances.convexified(margin, wrong_now, width)
-        lam = np.clip(multipliers + rho * (q - bound), 0.0, tau)
-        by_margin += lam[covariances.convex_in] * convex_slope + lam[covariances.concave_in] * concave_slope
-        value = loss + 0.5 * float(logistic.penalty @ w**2)
-        value += float(lam @ (q - bound) - np.sum((lam - multipliers) ** 2) / (2.0 * rho))
-        return value, logistic.pull_back(by_margin) + logistic.penalty * w
+        def value_and_gradient(w: Floats) -> tuple[float, Floats]:
+            margin = logistic.X @ w
+            loss, by_margin = logistic.loss_by_margin(margin, self.rows.weight)
+            q, convex_slope, concave_slope = self.convexified(margin, wrong_now)
+            lam = self.multiply(q, multipliers, rho, tau)
+            by_margin += lam[self.convex_in] * convex_slope + lam[self.concave_in] * concave_slope
+            value = loss + 0.5 * float(logistic.penalty @ w**2)
+            value += float(lam @ (q - self.bound) - np.sum((lam - multipliers) ** 2) / (2.0 * rho))
+            return value, logistic.pull_back(by_margin) + logistic.penalty * w
 
-    return value_and_gradient
+        return value_and_gradient

@@ -16,16 +16,12 @@ import pandas as pd
 from ..._io.atomic import write_atomically
 from ...datasets import overview
 from ...datasets._loaders import TABLE_1
-from ._claim_list import ADDED_CLAIMS, FIRST_CLAIMS
-from ._claims import DIFFERS, HOLDS, NOT_MEASURED, SAME_DIRECTION, VERDICTS, compare
-from ._draw import render
-from ._plan import SETTINGS, Figure, Run
-from ._rows import DATASET_NAMES, MEASURE_NAMES, NotMeasuredError, Results, measures_of, tabulate
-from ._store import Scope, Store
+from ._claims import CLAIMS, DIFFERS, FIRST_CLAIMS, HOLDS, NOT_MEASURED, SAME_DIRECTION, VERDICTS, compare
+from ._figures import readable, render, tabulate
+from ._plan import SETTINGS, Figure, Run, Scope
+from ._store import DATASET_NAMES, NotMeasuredError, Results, Store
 
-FIGURES_FOLDER = "figures"
 PARTS = "parts.csv"  # what benchmarks/differences.py found, if it was run
-Panels = dict[str, dict[str, pd.DataFrame]]  # by dataset and setting
 MARKS = {HOLDS: "✓", SAME_DIRECTION: "≈", DIFFERS: "✗", NOT_MEASURED: "○"}
 TITLE = "# The paper's evaluation, reproduced"  # by which a folder of results is known
 SHOWN = "authors"  # the setting whose panels the first page shows, if it is there
@@ -81,8 +77,7 @@ ABOUT_PARTS = """\
 and counts how many claims then hold. It counts the 175 claims that were listed first, by their means alone, without
 ties. The page of claims says which parts each claim needs."""
 
-AGREEMENT: tuple[str, ...] = (
-    """\
+AGREEMENT = """\
 What the authors' setting explains:
 
 - **Why NoCumul is so unfair in the paper.** The scripts choose the number of rounds of NoCumul by the fairness of its
@@ -100,15 +95,20 @@ and N = 500 for SMOTEBoost on Bank. The paper's figures may have been made with 
 
 What it does not explain: SDB and FAE do better here than in the paper. On KDD census the paper's AdaFair is far ahead
 of the others; so is the confidence-rated update of our defaults, but not the discrete one. Zafar et al. can be trained
-on KDD census here, but it changes little. Figure 4 is one random split.""",
-    "",
-)
+on KDD census here, but it changes little. Figure 4 is one random split."""
+# What the claims about a figure look like.
+CLAIMS_OF = {
+    1: r"^5\.2", 2: r"^5\.3", 3: r"^5\.4", 4: r"^5\.5", 5: r"^5\.6(?!.*costs).*(?:NoCumul|TPR|TNR)", 6: r"^5\.6.*costs",
+    7: r"^5\.7", 8: r"^Appendix.*St\.Parity of NoCumul", 9: r"^Appendix.*costs for St\.Parity",
+    10: r"^Appendix.*Eq\.Op\. of NoCumul", 11: r"^Appendix.*costs for Eq\.Op\.",
+    12: r"^Appendix.*St\.Parity(?::| stays)", 13: r"^Appendix.*Eq\.Op\.(?::| stays)",
+}  # fmt: skip
 
 
 def write_all(scope: Scope, store: Store, out: Path, command: str) -> pd.DataFrame:
     """Write everything that the runs allow; return the judged claims."""
     results = {
-        name: Results(store, Scope.of(set(scope.figures), set(scope.datasets), {name}, scope.n_splits).runs(), name)
+        name: Results(store, Scope.of(scope.figures, scope.datasets, [name], scope.n_splits).runs(), name)
         for name in scope.settings
     }
     out.mkdir(parents=True, exist_ok=True)
@@ -119,10 +119,10 @@ def write_all(scope: Scope, store: Store, out: Path, command: str) -> pd.DataFra
     write_atomically(out / "table-1-datasets.md", markdown(table1))
     drawn = [figure for figure in scope.panels() if write_figure(figure, results, out, scope.datasets)]
     parts = pd.read_csv(out / PARTS, keep_default_na=False) if (out / PARTS).exists() else None
-    claims = compare((*FIRST_CLAIMS, *ADDED_CLAIMS), results, parts)
-    claims.insert(0, "first", [True] * len(FIRST_CLAIMS) + [False] * len(ADDED_CLAIMS))
+    claims = compare(CLAIMS, results, parts)
+    claims.insert(0, "first", np.arange(len(CLAIMS)) < len(FIRST_CLAIMS))
     write_csv(claims, out / "claims.csv", digits=4)
-    write_atomically(out / "claims.md", claims_page(claims, list(results)))
+    write_atomically(out / "claims.md", claims_page(claims, scope.settings))
     records = {run: record for found in results.values() for run, record in found.records.items()}
     write_atomically(out / "README.md", index_page(scope, rows, records, claims, drawn, table1, command, parts))
     scope.write(out)  # last: what it says is there, is there
@@ -137,17 +137,18 @@ def all_rows(results: Mapping[str, Results]) -> pd.DataFrame:
             used.setdefault(run, []).append(name)
     parts = []
     for name, found in results.items():
-        of_row = [run for run in found.runs for _ in found.rows_of(run)]
-        is_new = [used[run][0] == name for run in of_row]  # a run that is shared is told where it first occurs
-        parts.append(found.rows.assign(settings=[" ".join(used[run]) for run in of_row])[is_new])
-    table = pd.concat(parts, ignore_index=True)
+        is_new = [
+            used[run][0] == name for run in found.run_of_row
+        ]  # a run that is shared is told where it first occurs
+        parts.append(found.rows.assign(settings=[" ".join(used[run]) for run in found.run_of_row])[is_new])
     keys = ["protocol", "dataset", "attributes", "method", "recipe", "notion", "split", "c"]
+    table = pd.concat(parts, ignore_index=True)
     return table.sort_values(keys, kind="stable", na_position="first", ignore_index=True)
 
 
 def write_figure(figure: Figure, results: Mapping[str, Results], out: Path, datasets: Sequence[str]) -> bool:
     """One figure: a panel per dataset and setting as SVG and PNG, the numbers as CSV and Markdown; False if empty."""
-    panels: Panels = {}
+    panels: dict[tuple[str, str], pd.DataFrame] = {}
     for dataset in datasets:
         for name, found in results.items():
             try:
@@ -155,19 +156,22 @@ def write_figure(figure: Figure, results: Mapping[str, Results], out: Path, data
             except NotMeasuredError:
                 continue
             if not ("mean" in table and table["mean"].isna().all()):
-                panels.setdefault(dataset, {})[name] = table
+                panels[dataset, name] = table
     if not panels:
         return False
-    (out / FIGURES_FOLDER).mkdir(parents=True, exist_ok=True)
-    tables = []
-    for dataset, by_setting in panels.items():
-        for name, table in by_setting.items():
-            for kind, content in render(figure, dataset, table, SETTINGS[name].title).items():
-                write_atomically(out / FIGURES_FOLDER / f"{figure.name}-{dataset}-{name}.{kind}", content)
-            table = table.assign(dataset=dataset, setting=name)
-            tables.append(table[["dataset", "setting", *table.columns[:-2]]])
-    write_csv(pd.concat(tables, ignore_index=True), out / f"{figure.name}.csv", digits=5)
-    write_atomically(out / f"{figure.name}.md", figure_page(figure, panels))
+    (out / "figures").mkdir(parents=True, exist_ok=True)
+    for (dataset, name), table in panels.items():
+        for kind, content in render(figure, dataset, table, SETTINGS[name].title).items():
+            write_atomically(out / "figures" / f"{figure.name}-{dataset}-{name}.{kind}", content)
+    together = pd.concat(panels, names=["dataset", "setting", None]).reset_index(["dataset", "setting"])
+    write_csv(together, out / f"{figure.name}.csv", digits=5)
+    page = [f"# Figure {figure.number}. {figure.title}", WHAT_TO_SEE[figure.number]]
+    for dataset in dict.fromkeys(dataset for dataset, _ in panels):
+        own = {name: readable(figure, table) for (of, name), table in panels.items() if of == dataset}
+        images = "\n".join(panel(figure, dataset, name) for name in own)
+        numbers = pd.concat(own, names=["setting", None]).reset_index("setting")
+        page += [f"## {DATASET_NAMES[dataset]}", images, markdown(numbers)]
+    write_atomically(out / f"{figure.name}.md", joined(page))
     return True
 
 
@@ -177,16 +181,9 @@ def write_csv(table: pd.DataFrame, path: Path, digits: int | None = None) -> Non
     write_atomically(path, text)
 
 
-def figure_page(figure: Figure, panels: Mapping[str, Mapping[str, pd.DataFrame]]) -> str:
-    """The figure in every setting, with its numbers."""
-    lines = [f"# Figure {figure.number}. {figure.title}", "", WHAT_TO_SEE[figure.number], ""]
-    for dataset, by_setting in panels.items():
-        images = [panel(figure, dataset, name) for name in by_setting]
-        tables = [_readable(figure, table).assign(setting=name) for name, table in by_setting.items()]
-        together = pd.concat(tables, ignore_index=True)
-        together.insert(0, "setting", together.pop("setting"))
-        lines += [f"## {DATASET_NAMES[dataset]}", "", *images, "", markdown(together), ""]
-    return "\n".join(lines)
+def joined(paragraphs: Sequence[str]) -> str:
+    """A page."""
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def panel(figure: Figure, dataset: str, setting: str) -> str:
@@ -195,75 +192,45 @@ def panel(figure: Figure, dataset: str, setting: str) -> str:
     return f"![{title}](figures/{figure.name}-{dataset}-{setting}.svg)"
 
 
-def _readable(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:
-    """The numbers of a panel as a small table of text."""
-    if figure.kind in ("performance", "balance"):
-        across = "method" if figure.kind == "performance" else "c"
-        names = measures_of(figure)
-        table = table.assign(text=[plus_minus(m, s) for m, s in zip(table["mean"], table["sd"], strict=True)])
-        wide = table.pivot_table(index=across, columns="measure", values="text", aggfunc="first")
-        wide = wide.loc[list(dict.fromkeys(table[across])), names]
-        return wide.rename(columns=MEASURE_NAMES).rename_axis(None, axis=1).reset_index()
-    stretches = {"rounds 1–50": (0, 50), "51–150": (50, 150), "151–end": (150, None)}
-    rows = []
-    if figure.kind == "costs":
-        for (method, gap), part in table.groupby(["method", "gap"], sort=False):
-            means = {k: f"{part['mean'].iloc[a:b].abs().mean():.3f}" for k, (a, b) in stretches.items()}
-            rows.append({"method": method, "mean of": f"|δ{gap}|", **means})
-        return pd.DataFrame(rows)
-    theta = int(table["theta"].iloc[0])
-    for name in table.columns.drop(["round", "theta"]):
-        means = {k: f"{table[name].iloc[a:b].mean():.3f}" for k, (a, b) in stretches.items()}
-        rows.append({"line": name.replace("_", " "), **means, "at θ": f"{table[name].iloc[theta - 1]:.3f}"})
-    rows.append({"line": "θ", **dict.fromkeys(stretches, ""), "at θ": str(theta)})
-    return pd.DataFrame(rows)
+def by_section(claims: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The claims of each section of the paper that has some."""
+    section = claims["where"].str.split(" ").str[0]
+    return {name: claims[section == name] for name in SECTIONS if (section == name).any()}
 
 
 def claims_page(claims: pd.DataFrame, settings: Sequence[str]) -> str:
     """All claims, a table per section."""
-    lines = [
+    page = [
         "# The paper's claims",
-        "",
-        *(f"- {count_claims(claims, name)}" for name in settings),
-        "",
+        "\n".join(f"- {count_claims(claims, name)}" for name in settings),
         RULES_OF_VERDICTS,
-        "",
     ]
-    section = claims["where"].str.split(" ").str[0]
-    for name, what in SECTIONS.items():
-        part = claims[section == name]
-        if len(part):
-            lines += [f"## {name}: {what}", "", markdown(readable_claims(part, settings)), ""]
-    return "\n".join(lines)
+    for name, part in by_section(claims).items():
+        page += [f"## {name}: {SECTIONS[name]}", markdown(readable_claims(part, settings))]
+    return joined(page)
 
 
 def readable_claims(claims: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     """The claims as text."""
     table = claims[["where", "claim", "paper"]].copy()
-    signed = claims["signed"]
     # Digits of a claim are the same in all its columns: one for shares in per cent and for rounds, else three.
     found = claims[[*settings, *(f"{name}_sd" for name in settings)]].astype(float).abs().max(axis=1)
     digits = np.where(claims["percent"] | (found >= 10), 1, 3)
+
+    def numbers(name: str) -> list[str]:
+        shown = zip(claims[name].astype(float), digits, claims["signed"], strict=True)
+        texts = (f"{value:{'+' if signed else ''}.{d}f}" if np.isfinite(value) else "–" for value, d, signed in shown)
+        return [text.replace("-", "−") for text in texts]
+
     if claims["logged"].notna().any():
-        table["logged"] = [
-            _number(value, d, s) for value, d, s in zip(claims["logged"].astype(float), digits, signed, strict=True)
-        ]
+        table["logged"] = numbers("logged")
     for name in settings:
-        cells = []
-        for value, sd, verdict, tie, d, s in zip(
-            claims[name].astype(float), claims[f"{name}_sd"].astype(float), claims[f"{name}_verdict"],
-            claims[f"{name}_tie"], digits, signed, strict=True,
-        ):  # fmt: skip
-            spread = f" ± {sd:.{d}f}" if np.isfinite(sd) and sd else ""
-            cells.append(f"{MARKS[verdict]} {_number(value, d, s)}{spread}{' tie' if tie else ''}")
-        table[name] = cells
+        columns = (claims[f"{name}_{column}"] for column in ("verdict", "sd", "tie"))
+        table[name] = [
+            f"{MARKS[verdict]} {text}{f' ± {sd:.{d}f}' if np.isfinite(sd) and sd else ''}{' tie' if tie else ''}"
+            for text, d, verdict, sd, tie in zip(numbers(name), digits, *columns, strict=True)
+        ]
     return table.assign(why=claims["why"])
-
-
-def _number(value: float, digits: int, signed: bool) -> str:
-    if not np.isfinite(value):
-        return "–"
-    return f"{value:{'+' if signed else ''}.{digits}f}".replace("-", "−")
 
 
 def count_claims(claims: pd.DataFrame, setting: str) -> str:
@@ -280,16 +247,13 @@ def count_claims(claims: pd.DataFrame, setting: str) -> str:
 
 def summary(claims: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     """How many claims of each section have which verdict in which setting: ✓ ≈ ✗."""
-    section = claims["where"].str.split(" ").str[0]
     rows = []
-    for name, what in [*SECTIONS.items(), ("all", "")]:
-        part = claims if name == "all" else claims[section == name]
-        if len(part):
-            row: dict[str, Any] = {"section": f"{name} {what}".strip(), "claims": len(part)}
-            for setting in settings:
-                n = part[f"{setting}_verdict"].value_counts()
-                row[setting] = " · ".join(f"{MARKS[verdict]} {n.get(verdict, 0)}" for verdict in VERDICTS)
-            rows.append(row)
+    for name, part in {**by_section(claims), "all": claims}.items():
+        row: dict[str, Any] = {"section": f"{name} {SECTIONS.get(name, '')}".strip(), "claims": len(part)}
+        for setting in settings:
+            n = part[f"{setting}_verdict"].value_counts()
+            row[setting] = " · ".join(f"{MARKS[verdict]} {n.get(verdict, 0)}" for verdict in VERDICTS)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -310,149 +274,85 @@ def index_page(
     parts: pd.DataFrame | None = None,
 ) -> str:
     """The page that leads to all the others."""
-    settings = list(scope.settings)
+    titles = {name: SETTINGS[name].title for name in scope.settings}
+    meanings = pd.DataFrame([{"setting": name, "meaning": SETTINGS[name].says} for name in titles])
     made = [record for record in records.values() if record]
-    used: dict[str, list[str]] = {}  # a folder may hold runs of several versions
+    used: dict[str, dict[str, None]] = {}  # a folder may hold runs of several versions
     for record in made:
         for name, number in record["versions"].items():
-            if number not in used.setdefault(name, []):
-                used[name].append(number)
+            used.setdefault(name, {})[number] = None
+    versions = ", ".join(f"{name} {' and '.join(numbers)}" for name, numbers in used.items())
     failed = rows[rows["status"] == "failed"]
     days = sorted({record["finished"][:10] for record in made}) or [date.today().isoformat()]
-    hours = rows.drop_duplicates(["protocol", "dataset", "attributes", "method", "recipe", "notion", "split"])
-    seconds = float(hours["seconds"].sum()) if "seconds" in hours else 0.0
-    counts = [first_count(claims, name) for name in settings]
-    lines = [
+    once = rows.drop_duplicates(["protocol", "dataset", "attributes", "method", "recipe", "notion", "split"])
+    seconds = float(once["seconds"].sum()) if "seconds" in once else 0.0
+    duration = f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{max(seconds / 60, 1):.0f} minutes"
+    counts = {name: first_count(claims, name) for name in titles}
+    by_mean = ", ".join(f"{counts[name][0]} hold with {title}" for name, title in titles.items())
+    page = [
         TITLE,
-        "",
         INTRODUCTION,
-        "",
-        markdown(pd.DataFrame([SETTINGS[name].as_dict() for name in settings])),
-        "",
+        markdown(meanings),
         "## What holds",
-        "",
-        markdown(summary(claims, settings)),
-        "",
-        "✓ holds · ≈ same direction, other size · ✗ differs. [All claims](claims.md) lists the paper's number, ours",
+        markdown(summary(claims, scope.settings)),
+        "✓ holds · ≈ same direction, other size · ✗ differs. [All claims](claims.md) lists the paper's number, ours\n"
         "and, where they differ, why. Without ties, by the means alone, and of the "
-        f"{counts[0][1]} claims that were listed first, "
-        + ", ".join(
-            f"{count[0]} hold with {SETTINGS[name].title}" for name, count in zip(settings, counts, strict=True)
-        )
-        + ".",
-        "",
-        *(AGREEMENT if set(settings) == set(SETTINGS) else ()),
-        *([] if parts is None else ["## Which part gives what", "", ABOUT_PARTS, "", markdown(parts_table(parts)), ""]),
+        f"{counts[scope.settings[0]][1]} claims that were listed first, {by_mean}.",
+        *([AGREEMENT] if set(titles) == set(SETTINGS) else []),
+        *([] if parts is None else ["## Which part gives what", ABOUT_PARTS, markdown(parts_table(parts))]),
         "## How it was made",
-        "",
-        "```bash",
-        command,
-        "```",
-        "",
+        f"```bash\n{command}\n```",
         f"{scope.n_splits} random 50/50 splits (seeds 0 to {scope.n_splits - 1}), means ± standard deviations on "
         f"the test halves; Figure 4: one 67/33 split. Made {' to '.join(dict.fromkeys((days[0], days[-1])))} with "
-        + ", ".join(f"{name} {' and '.join(numbers)}" for name, numbers in used.items())
-        + ". [rows.csv](rows.csv) has every run and the settings that share it; "
-        f"{len(failed)} of {len(records)} failed. The fits took {_duration(seconds)} on one core in all.",
-        "",
+        f"{versions}. [rows.csv](rows.csv) has every run and the settings that share it; "
+        f"{len(failed)} of {len(records)} failed. The fits took {duration} on one core in all.",
         "## Table 1. The datasets",
-        "",
         markdown(table1),
-        "",
     ]
+    said = claims["where"] + ": " + claims["claim"]
+    shown = SHOWN if SHOWN in titles else scope.settings[0]
     for figure in figures:
-        lines += _figure_part(figure, scope, claims)
-    if len(failed):
-        lines += [
-            "## Failed runs",
-            "",
-            markdown(failed[["dataset", "method", "recipe", "notion", "split", "note"]]),
-            "",
+        about = claims[said.str.contains(CLAIMS_OF[figure.number])]
+        holding = [f"{(about[f'{name}_verdict'] == HOLDS).sum()} with {title}" for name, title in titles.items()]
+        agrees = ", ".join(holding).replace(" with", " hold with", 1)
+        page += [
+            f"## Figure {figure.number}. {figure.title}",
+            WHAT_TO_SEE[figure.number] + (f" Of the {len(about)} claims about it, {agrees}." if len(about) else ""),
+            "\n".join(panel(figure, dataset, shown) for dataset in scope.datasets),
+            f"[Numbers, and the other settings]({figure.name}.md), [CSV]({figure.name}.csv)",
         ]
+    if len(failed):
+        page += ["## Failed runs", markdown(failed[["dataset", "method", "recipe", "notion", "split", "note"]])]
     notes = rows.query("status == 'ok'").dropna(subset="note")
     if len(notes):
-        keys = ["dataset", "method", "recipe", "note"]
-        together = notes.groupby(keys, dropna=False)["split"].nunique().reset_index(name="splits")
-        lines += ["## Warnings of the methods", "", markdown(together), ""]
-    return "\n".join(lines)
+        splits = notes.groupby(["dataset", "method", "recipe", "note"], dropna=False)["split"].nunique()
+        page += ["## Warnings of the methods", markdown(splits.reset_index(name="splits"))]
+    return joined(page)
 
 
 def parts_table(parts: pd.DataFrame) -> pd.DataFrame:
     """How many claims hold when one part is put back, and what that costs and gains."""
     rows = []
     for part, found in parts.groupby("part", sort=False):
-        changes = found["change"].value_counts()
+        lost = found[found["change"] == "lost"]
+        sections = lost["where"].str.split(" ").str[0].value_counts(sort=False)
         rows.append(
             {
                 "the authors' setting, but with": part,
                 "claims that hold": int(found["holds"].iloc[0]),
-                "lost": int(changes.get("lost", 0)),
-                "gained": int(changes.get("gained", 0)),
-                "lost in": _sections(found[found["change"] == "lost"]),
+                "lost": len(lost),
+                "gained": int((found["change"] == "gained").sum()),
+                "lost in": ", ".join(f"{section} ({count})" for section, count in sections.items()),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _sections(found: pd.DataFrame) -> str:
-    counts = found["where"].str.split(" ").str[0].value_counts(sort=False)
-    return ", ".join(f"{section} ({count})" for section, count in counts.items())
-
-
-# Where a figure's claims stand.
-_CLAIMS_OF = {
-    1: r"^5\.2", 2: r"^5\.3", 3: r"^5\.4", 4: r"^5\.5", 5: r"^5\.6.*(NoCumul|TPR|TNR)", 6: r"^5\.6.*costs",
-    7: r"^5\.7", 8: r"^Appendix.*St\.Parity of NoCumul", 9: r"^Appendix.*costs for St\.Parity",
-    10: r"^Appendix.*Eq\.Op\. of NoCumul", 11: r"^Appendix.*costs for Eq\.Op\.",
-    12: r"^Appendix.*St\.Parity(:| stays)", 13: r"^Appendix.*Eq\.Op\.(:| stays)",
-}  # fmt: skip
-
-
-def _figure_part(figure: Figure, scope: Scope, claims: pd.DataFrame) -> list[str]:
-    about = (claims["where"] + ": " + claims["claim"]).str.contains(_CLAIMS_OF[figure.number].replace("(", "(?:"))
-    if figure.number == 5:
-        about &= ~claims["claim"].str.contains("costs")
-    agrees: list[str] = []
-    for name in scope.settings:
-        verdicts = claims.loc[about, f"{name}_verdict"]
-        agrees.append(f"{int((verdicts == HOLDS).sum())}{' hold' if not agrees else ''} with {SETTINGS[name].title}")
-    shown = SHOWN if SHOWN in scope.settings else scope.settings[0]
-    said = f"Of the {int(about.sum())} claims about it, {', '.join(agrees)}." if about.any() else ""
-    return [
-        f"## Figure {figure.number}. {figure.title}",
-        "",
-        f"{WHAT_TO_SEE[figure.number]} {said}".strip(),
-        "",
-        *(panel(figure, dataset, shown) for dataset in scope.datasets),
-        "",
-        f"[Numbers, and the other settings]({figure.name}.md), [CSV]({figure.name}.csv)",
-        "",
-    ]
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{max(seconds / 60, 1):.0f} minutes"
-
-
-def plus_minus(mean: float, sd: float) -> str:
-    """A mean with its standard deviation."""
-    return f"{mean:.3f} ± {sd:.3f}" if np.isfinite(mean) else "–"
-
-
 def markdown(table: pd.DataFrame) -> str:
     """A table in Markdown, aligned to be read as text too."""
-    cells = [[str(name) for name in table.columns]]
-    cells += [
-        ["" if _empty(value) else str(value).replace("|", "\\|") for value in row]
-        for row in table.itertuples(index=False)
-    ]
-    widths = [max(3, *(len(row[k]) for row in cells)) for k in range(len(cells[0]))]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in cells
-    ]
-    lines.insert(1, "| " + " | ".join("-" * width for width in widths) + " |")
-    return "\n".join(lines)
-
-
-def _empty(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+    shown = table.astype(object).where(table.notna(), "").to_numpy()
+    cells = [list(map(str, table.columns)), *([str(value).replace("|", "\\|") for value in row] for row in shown)]
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, ["-" * width for width in widths])
+    lines = (" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
+    return "\n".join(f"| {line} |" for line in lines)

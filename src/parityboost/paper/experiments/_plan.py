@@ -1,4 +1,4 @@
-"""What is to be run: runs, the settings they are made in, and the figures that need them.
+"""What is to be run: runs, the settings they are made in, the figures that need them, and what a folder covers.
 
 A run is one fit on one split. A setting says which attributes of a dataset are used and by which *recipe* each method
 is fitted: as the paper's text says, as its authors' scripts did, or with our defaults. Where two settings agree they
@@ -8,14 +8,18 @@ serves its performance figure, all values of c (θ is chosen after training) and
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from ..baselines.registry import DATASETS, DM, EO, SP, get_method
+from ..._io.atomic import write_atomically
+from ..baselines import DATASETS, DM, EO, SP, get_method
 
 N_SPLITS = 10
+SCOPE = "scope.json"
 C_VALUES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 PLAIN, LINEAR = ("AdaBoost", "SMOTEBoost"), ("Krasanakis et al.", "Zafar et al.")
 CUMULATIVE = ("AdaFair", "AdaFair NoCumul")
@@ -23,7 +27,7 @@ CUMULATIVE = ("AdaFair", "AdaFair NoCumul")
 PROTOCOLS = {"halves": {"n_estimators": 200, "test_size": 0.5}, "rounds": {"n_estimators": 500, "test_size": 0.33}}
 # What a run changes of the parameters that the registry and the protocol give. Settings choose among these by name.
 # Plain SMOTE is on a 0/1 column for each category.
-# The scripts' own rules, in _execute.py: the guarded cost; no costs in the first round, whose F.M. counts as 1; and, if
+# The scripts' own rules, in _runner.py: the guarded cost; no costs in the first round, whose F.M. counts as 1; and, if
 # not cumulative, F.M. of the round's learner in the choice of θ.
 RULES = ["guard", "first round", "learner's theta"]
 RECIPES: dict[str, dict[str, Any]] = {
@@ -120,19 +124,9 @@ class Setting:
 
     def run(self, dataset: str, method: str, notion: str, split: int, protocol: str = "halves") -> Run:
         """The run that this setting has for a method; one run may serve several notions."""
-        return Run(
-            dataset,
-            method,
-            notion if get_method(method).takes_notion else None,
-            split,
-            protocol,
-            self.attributes.get(dataset, "table1"),
-            self.recipe(method, dataset, notion, protocol),
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """What can be told in one line of a table."""
-        return {"setting": self.name, "meaning": self.says}
+        told = notion if get_method(method).takes_notion else None
+        attributes, recipe = self.attributes.get(dataset, "table1"), self.recipe(method, dataset, notion, protocol)
+        return Run(dataset, method, told, split, protocol, attributes, recipe)
 
 
 def _text(method: str, dataset: str, notion: str, protocol: str) -> str:
@@ -224,9 +218,9 @@ class Figure:
 
     def runs(self, dataset: str, setting: Setting, n_splits: int = N_SPLITS) -> Iterator[Run]:
         """The runs that its panel of a dataset needs."""
-        for split in range(1 if self.kind == "rounds" else n_splits):
+        protocol, n_splits = ("rounds", 1) if self.kind == "rounds" else ("halves", n_splits)
+        for split in range(n_splits):
             for method in self.methods:
-                protocol = "rounds" if self.kind == "rounds" else "halves"
                 yield setting.run(dataset, method, self.notion, split, protocol)
 
 
@@ -276,15 +270,70 @@ def plan(
     >>> [run.method for run in plan(["adult"], FIGURES[:1], n_splits=1, settings=["ours"])]
     ['AdaBoost', 'SMOTEBoost', 'AdaBoost SDB', 'AdaFair']
     """
-    chosen = tuple(figures)
-    names = tuple(SETTINGS if settings is None else settings)
-    for name in names:
-        if name not in SETTINGS:
-            raise ValueError(f"unknown setting {name!r}; known are {', '.join(SETTINGS)}")
-    for dataset in datasets:
-        if dataset not in DATASETS:
-            raise ValueError(f"unknown dataset {dataset!r}; known are {', '.join(DATASETS)}")
+    chosen, names, panels = tuple(figures), tuple(SETTINGS if settings is None else settings), tuple(datasets)
+    for what, asked, known in (("setting", names, SETTINGS), ("dataset", panels, DATASETS)):
+        for name in asked:
+            if name not in known:
+                raise ValueError(f"unknown {what} {name!r}; known are {', '.join(known)}")
+    for dataset in panels:
         runs = dict.fromkeys(
             run for name in names for figure in chosen for run in figure.runs(dataset, SETTINGS[name], n_splits)
         )
         yield from sorted(runs, key=lambda run: (run.attributes, run.protocol, run.split))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a folder of results covers: figures, datasets and settings, each in its usual order, on how many splits."""
+
+    figures: tuple[int, ...]
+    datasets: tuple[str, ...]
+    settings: tuple[str, ...]
+    n_splits: int
+
+    @classmethod
+    def of(cls, figures: Iterable[int], datasets: Iterable[str], settings: Iterable[str], n_splits: int) -> Scope:
+        numbers, names, chosen = set(figures), set(datasets), set(settings)
+        return cls(
+            tuple(figure.number for figure in FIGURES if figure.number in numbers),
+            tuple(name for name in DATASETS if name in names),
+            tuple(name for name in SETTINGS if name in chosen),
+            n_splits,
+        )
+
+    @classmethod
+    def read(cls, folder: Path) -> Scope | None:
+        """What the folder covers; None if it holds no results."""
+        if (folder / SCOPE).exists():
+            return cls.of(**json.loads((folder / SCOPE).read_text(encoding="utf8")))
+        if (folder / "rows.csv").exists():
+            raise ValueError(f"{folder} holds results of another version of parityboost: choose another --out")
+        return None
+
+    def write(self, folder: Path) -> None:
+        write_atomically(folder / SCOPE, json.dumps(asdict(self), indent=1) + "\n")
+
+    def panels(self) -> list[Figure]:
+        return [figure for figure in FIGURES if figure.number in self.figures]
+
+    def runs(self) -> list[Run]:
+        """Every run, once."""
+        return list(plan(self.datasets, self.panels(), self.n_splits, self.settings))
+
+    def joined(self, other: Scope) -> Scope | None:
+        """The one that covers exactly both; None if none does."""
+        mine, theirs = asdict(self), asdict(other)
+        both = Scope.of(
+            self.figures + other.figures,
+            self.datasets + other.datasets,
+            self.settings + other.settings,
+            max(self.n_splits, other.n_splits),
+        )
+        # Scopes that differ in one respect leave no hole in their union.
+        return both if both in (self, other) or sum(mine[name] != theirs[name] for name in mine) == 1 else None
+
+    def __str__(self) -> str:
+        return (
+            f"figures {', '.join(map(str, self.figures))} of {', '.join(self.datasets)} in the settings "
+            f"{', '.join(self.settings)} on {self.n_splits} splits"
+        )

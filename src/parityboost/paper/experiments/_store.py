@@ -1,4 +1,4 @@
-"""What is on disk: finished runs, one small JSON file each, and what a folder of results covers.
+"""What is on disk: finished runs, one small JSON file each; and everything that can be read off them.
 
 A process may be killed at any moment: a file is there whole or not at all, and starting again finds what is missing. A
 smaller request into a folder of results must not lose the rest.
@@ -9,18 +9,39 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from ..._arrays import Floats
 from ..._io.atomic import write_atomically
-from ..baselines.registry import DATASETS
-from ._plan import FIGURES, SETTINGS, Figure, Run, plan
+from ..._stats import rates as _rates
+from ...notions import get_notion
+from ..baselines import DM, EO, SP
+from ._plan import SETTINGS, Run, Scope, Setting
 
 FORMAT = 1
-FILE = "scope.json"
+DATASET_NAMES = {"adult": "Adult census", "bank": "Bank", "compas": "COMPAS", "kdd": "KDD census"}
+MEASURE_NAMES = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Bal.Acc.",
+    SP: "St.Parity",
+    EO: "Eq.Op.",
+    DM: "D.M.",
+    "tpr_prot": "TPR Prot.",
+    "tpr_nonprot": "TPR Non-prot.",
+    "tnr_prot": "TNR Prot.",
+    "tnr_nonprot": "TNR Non-prot.",
+    "pos_prot": "Prot. Pos.",
+    "pos_nonprot": "Non-prot. Pos.",
+    "neg_prot": "Prot. Neg.",
+    "neg_nonprot": "Non-prot. Neg.",
+}
+GROUPS = ("prot", "nonprot")
+CELLS = [f"{group}_{cell}" for group in GROUPS for cell in ("tn", "fp", "fn", "tp")]
 
 
 class Store:
@@ -84,63 +105,6 @@ def _is_whole(record: dict[str, Any]) -> bool:
     return record.get("status") == "ok" and known and 1.0 in chosen and shapes == {(2, 2, 2)} and lengths <= {1}
 
 
-@dataclass(frozen=True)
-class Scope:
-    """Figures, datasets and settings, each in its usual order, and the number of splits."""
-
-    figures: tuple[int, ...]
-    datasets: tuple[str, ...]
-    settings: tuple[str, ...]
-    n_splits: int
-
-    @classmethod
-    def of(cls, figures: set[int], datasets: set[str], settings: set[str], n_splits: int) -> Scope:
-        return cls(
-            tuple(figure.number for figure in FIGURES if figure.number in figures),
-            tuple(name for name in DATASETS if name in datasets),
-            tuple(name for name in SETTINGS if name in settings),
-            n_splits,
-        )
-
-    @classmethod
-    def read(cls, folder: Path) -> Scope | None:
-        """What the folder covers; None if it holds no results."""
-        if not (folder / FILE).exists():
-            if (folder / "rows.csv").exists():
-                raise ValueError(f"{folder} holds results of another version of parityboost: choose another --out")
-            return None
-        found = json.loads((folder / FILE).read_text(encoding="utf8"))
-        return cls.of(set(found["figures"]), set(found["datasets"]), set(found["settings"]), found["n_splits"])
-
-    def write(self, folder: Path) -> None:
-        write_atomically(folder / FILE, json.dumps(asdict(self), indent=1) + "\n")
-
-    def panels(self) -> list[Figure]:
-        return [figure for figure in FIGURES if figure.number in self.figures]
-
-    def runs(self) -> list[Run]:
-        """Every run, once."""
-        return list(plan(self.datasets, self.panels(), self.n_splits, self.settings))
-
-    def joined(self, other: Scope) -> Scope | None:
-        """The one that covers exactly both; None if none does."""
-        mine, theirs = asdict(self), asdict(other)
-        both = Scope.of(
-            {*self.figures, *other.figures},
-            {*self.datasets, *other.datasets},
-            {*self.settings, *other.settings},
-            max(self.n_splits, other.n_splits),
-        )
-        # Scopes that differ in one respect leave no hole in their union.
-        return both if both in (self, other) or sum(mine[name] != theirs[name] for name in mine) == 1 else None
-
-    def __str__(self) -> str:
-        return (
-            f"figures {', '.join(map(str, self.figures))} of {', '.join(self.datasets)} in the settings "
-            f"{', '.join(self.settings)} on {self.n_splits} splits"
-        )
-
-
 def widened(asked: Scope, folder: Path, store: Store) -> Scope:
     """What the folder will cover once what is asked for is there too: nothing that it shows is lost."""
     held = Scope.read(folder)
@@ -157,3 +121,128 @@ def widened(asked: Scope, folder: Path, store: Store) -> Scope:
             "--out, or ask for all of it again"
         )
     return scope
+
+
+class NotMeasuredError(LookupError):
+    """A run that is asked for has not been made, or failed.
+
+    Examples
+    --------
+    >>> from parityboost.paper.experiments import NotMeasuredError, Results, Store, plan
+    >>> results = Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1))
+    >>> try:
+    ...     results.values("adult", "AdaBoost", "equal_opportunity", "accuracy")
+    ... except NotMeasuredError as missing:
+    ...     print(missing)
+    AdaBoost on Adult census, split 0
+    """
+
+
+def _not_measured(run: Run) -> NotMeasuredError:
+    return NotMeasuredError(f"{run.method} on {DATASET_NAMES[run.dataset]}, split {run.split}")
+
+
+class Results:
+    """The stored runs of a plan, looked at in one setting.
+
+    Parameters
+    ----------
+    store : Store
+        Where the runs are.
+    runs : iterable of Run
+        The plan: what should be there.
+    setting : str, default="ours"
+        Which of the runs a method's values are taken from.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        One row per run and c, also for failed and missing runs (``status``): ``counts`` of the test data by group and
+        outcome, and the measures.
+
+    Examples
+    --------
+    >>> from parityboost.paper.experiments import Results, Store, plan
+    >>> results = Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1))
+    >>> results.rows["status"].unique().tolist()
+    ['missing']
+    """
+
+    def __init__(self, store: Store, runs: Iterable[Run], setting: str = "ours") -> None:
+        self.setting: Setting = SETTINGS[setting]
+        self.runs = list(runs)
+        self.records = {run: store.load(run) for run in self.runs}
+        rows = [(run, row) for run in self.runs for row in _rows(run, self.records[run])]
+        self.rows = pd.DataFrame([row for _, row in rows])
+        self.run_of_row = [run for run, _ in rows]
+        self.n_splits = 1 + max((run.split for run in self.runs), default=-1)
+        self._values = {(run, row["c"]): row for run, row in rows if row["status"] == "ok"}
+
+    def values(self, dataset: str, method: str, notion: str, measure: str, c: float = 1.0) -> Floats:
+        """A measure on every split, in order; all splits have to be there."""
+        values = []
+        for run in self._splits(dataset, method, notion):
+            if (run, c) not in self._values:
+                raise _not_measured(run)
+            values.append(self._values[run, c][measure])
+        return np.array(values)
+
+    def _splits(self, dataset: str, method: str, notion: str) -> list[Run]:
+        runs = [self.setting.run(dataset, method, notion, split) for split in range(self.n_splits)]
+        if not runs:
+            raise NotMeasuredError(f"{method} on {DATASET_NAMES[dataset]}")
+        return runs
+
+    def _record(self, run: Run) -> dict[str, Any]:
+        record = self.records.get(run)
+        if record is None or record["status"] != "ok":
+            raise _not_measured(run)
+        return record
+
+    def rounds(self, run: Run) -> dict[str, Floats]:
+        """What a run left of every round."""
+        return {name: np.array(values) for name, values in self._record(run)["rounds"].items()}
+
+    def round_by_round(self, dataset: str, notion: str) -> Run:
+        """The run of Figure 4."""
+        return self.setting.run(dataset, "AdaFair", notion, 0, "rounds")
+
+    def costs(self, dataset: str, method: str, notion: str) -> list[dict[str, Floats]]:
+        """The differences δ that the costs of every round come from, of every split."""
+        last, runs = self.setting.cost_rounds, self._splits(dataset, method, notion)
+        return [{name: values[:last] for name, values in self.rounds(run).items()} for run in runs]
+
+    def theta(self, run: Run) -> int:
+        """θ that a run chose for c = 1."""
+        theta: int = next(choice["theta"] for choice in self._record(run)["choices"] if choice["c"] == 1.0)
+        return theta
+
+
+def measure(counts: Any) -> dict[str, float]:
+    """Every measure of ``counts[group, y, ŷ]``, the protected group first."""
+    counts = np.asarray(counts, dtype=float)
+    row = {"accuracy": 1 - _rates.error_rate(counts), "balanced_accuracy": 1 - _rates.balanced_error_rate(counts)}
+    row |= {name: get_notion(name).violation(counts) for name in (SP, EO, DM)}
+    positive = _rates.selection_rate(counts)
+    tpr, tnr = _rates.true_positive_rate(counts), _rates.true_negative_rate(counts)
+    for name, values in (("tpr", tpr), ("tnr", tnr), ("pos", positive), ("neg", 1 - positive)):
+        row |= {f"{name}_{group}": value for group, value in zip(GROUPS, values, strict=True)}
+    return {name: float(value) for name, value in row.items()}
+
+
+def _rows(run: Run, record: dict[str, Any] | None) -> list[dict[str, Any]]:
+    keys = ("dataset", "attributes", "method", "recipe", "notion", "protocol", "split")
+    common = {name: asdict(run)[name] for name in keys}
+    if record is None or record["status"] != "ok":
+        status = "missing" if record is None else "failed"
+        return [{**common, "c": 1.0, "status": status, "note": record["reason"] if record else None}]
+    told = {"status": "ok", "note": "; ".join(record["notes"]) or None, "seconds": record["seconds"]}
+    return [
+        {
+            **common,
+            **{"c": choice["c"], "theta": choice["theta"], **told},
+            **dict(zip(CELLS, np.ravel(choice["counts"]).tolist(), strict=True)),
+            **measure(choice["counts"]),
+        }
+        for choice in record["choices"]
+    ]

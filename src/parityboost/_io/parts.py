@@ -1,0 +1,381 @@
+"""The parts of a model file, record by record: their fields with their ranges, how they are written and how read.
+
+To add a field: a line in its record, one where the record is made of the model, and one where it is read. With a
+default, files that were written before can be read. Fields are checked one by one before records are read, so reading
+checks what depends on others. Nothing in a file is trusted.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import UNSET, Meta, UnsetType
+
+from .._arrays import Floats
+from .._engine.codes import MAX_BINS, MAX_CATEGORIES, N_CODES, X_BINNED_DTYPE
+from .._model import calibration, dial, glass_box, trees
+from .._model import tables as score_tables
+from .._model.dial import FAIR, WEIGHTS
+from .._model.grid import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, all_on_grid, on_grid
+from .._model.groups import GroupSource
+from .._table.binning import Binner, CategoricalColumn, NumericColumn
+from .json_values import decode_distinct, encode_value, whole
+from .limits import MAX_COLUMNS, MAX_ROUNDS
+from .strict_json import ModelFileError, Record, at, each, fail
+
+MAX_SCORE, MAX_WEIGHT, MAX_ALPHA, MAX_THRESHOLD = 1e6, 1e300, 1e3, 1e300
+MAX_BAGS, MAX_PAIRS = 1000, 100_000
+
+Largest = sys.float_info.max
+Finite = Annotated[float, Meta(ge=-Largest, le=Largest)]
+Alpha = Annotated[float, Meta(ge=ALPHA_GRID, le=MAX_ALPHA)]
+Vote = Annotated[float, Meta(ge=-MAX_ALPHA, le=MAX_ALPHA)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Score = Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE)]
+Product = Annotated[float, Meta(ge=-(MAX_SCORE**2), le=MAX_SCORE**2)]
+Weight = Annotated[float, Meta(ge=0, le=MAX_WEIGHT)]
+Threshold = Annotated[float, Meta(ge=-MAX_THRESHOLD, le=MAX_THRESHOLD)]
+Positive = Annotated[float, Meta(ge=0, le=MAX_THRESHOLD)]
+Feature = Annotated[int, Meta(ge=0, le=MAX_COLUMNS - 1)]
+Code = Annotated[int, Meta(ge=0, le=N_CODES - 1)]
+Rounds = Annotated[int, Meta(ge=1, le=MAX_ROUNDS)]
+Stage = Annotated[int, Meta(ge=1, le=MAX_BAGS * MAX_ROUNDS)]
+TwoFeatures = Annotated[list[Feature], Meta(min_length=2, max_length=2)]
+FourVotes = Annotated[list[Vote], Meta(min_length=4, max_length=4)]
+FourShares = Annotated[list[Share], Meta(min_length=4, max_length=4)]
+Tables = list[list[Score] | None]  # per feature the scores of its codes, or null if they are all 0
+OneOrMore = Threshold | list[Threshold]  # thresholds: one for all, or one per group
+
+
+# What several records need
+
+
+def exactly(n: int, values: list[Any], where: str) -> list[Any]:
+    """A list of so many values."""
+    if len(values) != n:
+        fail(where, f"a list of {n} values", values)
+    return values
+
+
+def matrix(shape: tuple[int, int], rows: list[list[float]], where: str) -> Floats:
+    """A table of numbers."""
+    return np.array(each(where, exactly(shape[0], rows, where), lambda row: exactly(shape[1], row, "")))
+
+
+def rising(values: list[float], where: str) -> Floats:
+    """Numbers that increase."""
+    numbers = np.array(values, dtype=np.float64)
+    if (np.diff(numbers) <= 0).any():
+        fail(where, "numbers that increase", values)
+    return numbers
+
+
+def thresholds(value: Any, n_groups: int | None, where: str) -> Any:
+    """One threshold, or one per group: already multiples of the grid, unless someone edited them."""
+    if n_groups is not None:
+        exactly(n_groups, value if isinstance(value, list) else [], where)
+    elif isinstance(value, list):
+        fail(where, f"a number from {-MAX_THRESHOLD:g} to {MAX_THRESHOLD:g}", value)
+    values = np.array(value, dtype=np.float64)
+    fine = np.rint(values / THRESHOLD_GRID) * THRESHOLD_GRID + 0.0  # no -0
+    found = np.where(np.abs(values) > LARGE_THRESHOLD, values, fine)
+    return float(found) if n_groups is None else found
+
+
+def plain_tables(scores: Floats, binner: Binner) -> Tables:
+    return [t[: c.n_codes].tolist() if t.any() else None for t, c in zip(scores, binner.columns, strict=True)]
+
+
+def read_tables(given: Tables, binner: Binner, where: str) -> Floats:
+    found = np.zeros((len(binner.columns), N_CODES))
+    for f, scores in enumerate(exactly(len(found), given, where)):
+        if scores is not None:
+            n_codes = binner.columns[f].n_codes
+            found[f, :n_codes] = exactly(n_codes, scores, f"{where}[{f}]")
+    return found
+
+
+# Columns and groups
+
+
+class Column(Record):
+    """Numbers have edges, null if the column held nothing; categories have no edges."""
+
+    name: str
+    edges: Annotated[list[Finite], Meta(max_length=MAX_BINS - 1)] | UnsetType | None = UNSET
+    categories: list[Any] | UnsetType = UNSET
+    mixed: bool = False
+    others_are_missing: bool = False
+
+    @classmethod
+    def of_column(cls, column: Any, used: bool) -> Column:
+        """With what prediction asks about it: of a column of numbers that is not used, only that it is one."""
+        if isinstance(column, CategoricalColumn):
+            categories = [encode_value(value, f"column {column.name!r}") for value in column.categories]
+            return cls.of(column, edges=UNSET, categories=categories)
+        return cls(column.name, None if not column.n_bins else column.edges.tolist() if used else [])
+
+    def read(self) -> Any:
+        if (self.edges is UNSET) == (self.categories is UNSET):
+            raise ModelFileError(": expected either 'edges' or 'categories'")
+        if isinstance(self.categories, list):
+            most = MAX_BINS if self.others_are_missing else MAX_CATEGORIES
+            if len(self.categories) > most:
+                fail("categories", f"a list of 0 to {most} values", self.categories)
+            categories = decode_distinct(self.categories, "categories")
+            return CategoricalColumn(self.name, tuple(categories), self.mixed, self.others_are_missing)
+        for flag in ("mixed", "others_are_missing"):
+            if getattr(self, flag):
+                fail(flag, "no such field beside 'edges'", True)
+        edges = rising(self.edges or [], "edges")
+        return NumericColumn(self.name, edges, 0 if self.edges is None else len(edges) + 1)
+
+
+class PerGroup(Record):
+    """Where a model with a threshold per group finds the groups, and the thresholds that each round would have."""
+
+    columns: list[Feature]
+    codes: list[Code] | None
+    shares: list[Share]
+    rounds: list[list[Threshold]]
+
+    def read(self, about: glass_box.About, binner: Binner) -> GroupSource:
+        columns, n_groups = binner.columns, len(about.groups)
+        if len(self.columns) > len(columns):
+            fail("columns", f"a list of 0 to {len(columns)} values", self.columns)
+        at_most = partial(whole, low=0, high=len(columns) - 1)
+        positions = tuple(each("columns", self.columns, at_most))
+        codes = None
+        if self.codes is not None:
+            if len(positions) != 1:
+                fail("codes", "null, unless one column holds the groups", self.codes)
+            in_bins = partial(whole, low=1, high=columns[positions[0]].n_bins)
+            found = each("codes", exactly(n_groups, self.codes, "codes"), in_bins)
+            codes = np.array(found, dtype=X_BINNED_DTYPE)
+        shares = np.array(exactly(n_groups, self.shares, "shares"))
+        return GroupSource(about.groups, shares, positions, codes, about.grouping)
+
+
+class Chosen(Record):
+    """What `fit` chose, wherever the model has been moved to since then."""
+
+    stage: Stage
+    threshold: OneOrMore
+
+
+# Trees
+
+
+class Split(Record):
+    feature: Feature
+    split: Code
+    missing_left: bool
+    gain: Share
+
+    def read(self, binner: Binner) -> trees.Split:
+        whole(self.feature, 0, len(binner.columns) - 1, "feature")
+        whole(self.split, 0, binner.columns[self.feature].n_bins, "split")
+        return trees.Split(self.feature, self.split, self.missing_left, self.gain)
+
+
+class Tree(Record):
+    """A side that is not split has no field, and the same vote twice."""
+
+    alpha: Alpha
+    root: Split
+    votes: FourVotes
+    confidences: FourShares
+    left: Split | None = None
+    right: Split | None = None
+
+    @classmethod
+    def of_round(cls, tree: trees.Tree, alpha: float) -> Tree:
+        splits = {side: getattr(tree, side) for side in ("root", "left", "right")}
+        records = {side: None if split is None else Split.of(split) for side, split in splits.items()}
+        return cls.of(tree, alpha=float(alpha), votes=list(map(float, tree.votes)), **records)
+
+    def read(self, binner: Binner) -> trees.Tree:
+        splits: dict[str, Any] = {}
+        for side in ("root", "left", "right"):
+            split = getattr(self, side)
+            with at(side):
+                splits[side] = None if split is None else split.read(binner)
+        votes = tuple(map(on_grid, self.votes))
+        if (self.left is None and votes[0] != votes[1]) or (self.right is None and votes[2] != votes[3]):
+            fail("votes", "the same vote twice on a side that is not split", self.votes)
+        return trees.Tree(**splits, votes=votes, confidences=tuple(self.confidences))
+
+
+class TreePair(Record):
+    """The sample weight of the training rows in each cell of two features that some tree asks about."""
+
+    features: TwoFeatures
+    weight: list[list[Weight]]
+
+    def read(self, cells: score_tables.PairCells) -> score_tables.Pair:
+        if self.features != list(cells.features):
+            fail("features", f"{list(cells.features)}, the pair that the trees have here", self.features)
+        shape = int(cells.row_of.max()) + 1, int(cells.column_of.max()) + 1
+        return score_tables.Pair(*cells, np.empty((0, 0)), matrix(shape, self.weight, "weight"))
+
+
+# An average
+
+
+class Pair(Record):
+    features: TwoFeatures
+    rows: list[Code]
+    columns: list[Code]
+    scores: list[list[Score]]
+    weight: list[list[Weight]]
+
+    @classmethod
+    def of_pair(cls, pair: score_tables.Pair, binner: Binner) -> Pair:
+        first, second = (binner.columns[f].n_codes for f in pair.features)
+        return cls.of(pair, rows=pair.row_of[:first].tolist(), columns=pair.column_of[:second].tolist())
+
+    def read(self, binner: Binner) -> score_tables.Pair:
+        first, second = each("features", self.features, partial(whole, low=0, high=len(binner.columns) - 1))
+        if first >= second:
+            fail("features", "two different features, the one that comes first in X first", self.features)
+        cells = []
+        for side, found, feature in (("rows", self.rows, first), ("columns", self.columns, second)):
+            n_codes = binner.columns[feature].n_codes
+            if sorted(set(exactly(n_codes, found, side))) != list(range(max(found) + 1)):
+                fail(side, "numbers from 0 on, each of which is used", found)
+            cells.append(np.array(found + [0] * (N_CODES - n_codes), dtype=np.uint8))
+        shape = int(cells[0].max()) + 1, int(cells[1].max()) + 1
+        scores, weight = matrix(shape, self.scores, "scores"), matrix(shape, self.weight, "weight")
+        return score_tables.Pair((first, second), cells[0], cells[1], all_on_grid(scores), weight)
+
+
+class Effects(Record):
+    tables: Tables
+    pairs: Annotated[list[Pair], Meta(max_length=MAX_PAIRS)]
+
+    @classmethod
+    def of_effects(cls, found: score_tables.Effects, binner: Binner) -> Effects:
+        return cls(plain_tables(found.tables, binner), [Pair.of_pair(pair, binner) for pair in found.pairs])
+
+    def read(self, binner: Binner) -> score_tables.Effects:
+        pairs = each("pairs", self.pairs, lambda pair: pair.read(binner))
+        for k in range(1, len(pairs)):
+            if pairs[k].features <= pairs[k - 1].features:
+                fail(f"pairs[{k}]", "pairs of features in rising order", self.pairs[k].features)
+        # Already multiples of the grid, unless someone edited them: sums must stay exact.
+        return score_tables.Effects(all_on_grid(read_tables(self.tables, binner, "tables")), tuple(pairs))
+
+
+class Calibrator(Record):
+    edges: Annotated[list[Score], Meta(min_length=1, max_length=calibration.MAX_BINS)]
+    intercepts: list[Threshold]
+    slopes: list[Positive]
+
+    def read(self) -> calibration.Calibrator:
+        edges, n_pieces = rising(self.edges, "edges"), len(self.edges) + 1
+        intercepts = np.array(exactly(n_pieces, self.intercepts, "intercepts"))
+        return calibration.Calibrator(edges, intercepts, np.array(exactly(n_pieces, self.slopes, "slopes")))
+
+
+class Point(Record):
+    threshold: OneOrMore
+    ber: Share
+    violation: Positive
+    calibrator: Calibrator
+
+    def read(self, n_groups: int | None) -> dial.Point:
+        with at("calibrator"):
+            calibrator = self.calibrator.read()
+        return dial.Point(thresholds(self.threshold, n_groups, "threshold"), self.ber, self.violation, calibrator)
+
+
+class Dial(Record):
+    """What the spread and the importances of every blend are made of, and what was chosen for each of them."""
+
+    spreads: Annotated[list[Tables], Meta(min_length=2, max_length=2)]
+    covariance: list[list[Product] | None]
+    importances: Annotated[list[list[Share]], Meta(min_length=2, max_length=2)]
+    orders: list[Annotated[int, Meta(ge=-1, le=1)]] | None
+    points: Annotated[list[Point], Meta(min_length=FAIR + 1, max_length=len(WEIGHTS))]
+
+    @classmethod
+    def of_dial(cls, found: dial.Dial, binner: Binner) -> Dial:
+        return cls.of(
+            found,
+            spreads=[plain_tables(spread, binner) for spread in found.spreads],
+            covariance=plain_tables(found.covariance, binner),
+            importances=[shares.tolist() for shares in found.shares],
+            points=[Point.of(point, calibrator=Calibrator.of(point.calibrator)) for point in found.points],
+        )
+
+    def read(self, ends: list[score_tables.Effects], binner: Binner, n_groups: int | None) -> dial.Dial:
+        n_features = len(binner.columns)
+        orders = None
+        if self.orders is not None:
+            orders = np.array(exactly(n_features, self.orders, "orders"), dtype=np.int8)
+        weights = WEIGHTS[: len(self.points)]
+        if weights != dial.ordered_weights(ends[0], ends[1], orders, binner):
+            fail("points", "a point for each blend that keeps the orders, and for no other", self.points)
+        plain, fair = each("spreads", self.spreads, lambda given: read_tables(given, binner, ""))
+        shares = each("importances", self.importances, lambda given: np.array(exactly(n_features, given, "")))
+        points = each("points", self.points, lambda point: point.read(n_groups))
+        covariance = read_tables(self.covariance, binner, "covariance")
+        both = (plain, fair), covariance, (shares[0], shares[1])
+        return dial.Dial(ends[0], ends[1], *both, orders, weights, tuple(points))
+
+
+class Bag(Record):
+    theta: Rounds
+    rounds: Rounds
+
+    def read(self) -> int:
+        return whole(self.theta, 1, self.rounds, "theta")
+
+
+class Average(Record):
+    """The tables of several trainings together; with a dial those of its plain and of its fair end."""
+
+    bags: Annotated[list[Bag], Meta(min_length=1, max_length=MAX_BAGS)]
+    fairness: Annotated[float, Meta(ge=WEIGHTS[0], le=WEIGHTS[-1])]
+    ends: Annotated[list[Effects], Meta(min_length=1, max_length=2)]
+    spread: Tables  # these three of the blend that the model is now
+    importances: list[Share]
+    calibrator: Calibrator
+    dial: Dial | None = None
+
+    @classmethod
+    def of_model(cls, model: Any) -> Average:
+        box = model._box
+        ends = [box.effects] if box.dial is None else [box.dial.plain, box.dial.fair]
+        return cls.of(
+            box,
+            bags=[Bag(int(theta), size) for theta, size in zip(model.thetas_, model._bag_sizes, strict=True)],
+            ends=[Effects.of_effects(end, box.binner) for end in ends],
+            spread=plain_tables(box.spread, box.binner),
+            calibrator=Calibrator.of(box.calibrator),
+            dial=None if box.dial is None else Dial.of_dial(box.dial, box.binner),
+        )
+
+    def read(self, about: Any, threshold: Any, binner: Binner, n_groups: int | None) -> glass_box.GlassBox:
+        exactly(1 if self.dial is None else 2, self.ends, "ends")
+        ends = each("ends", self.ends, lambda end: end.read(binner))
+        if [(p.features, p.scores.shape) for p in ends[0].pairs] != [
+            (p.features, p.scores.shape) for p in ends[-1].pairs
+        ]:
+            fail("ends", "the same pairs, with the same cells, at both ends", self.ends)
+        effects, found = ends[0], None
+        if self.dial is not None:
+            with at("dial"):
+                found = self.dial.read(ends, binner, n_groups)
+            if self.fairness not in found.weights:
+                fail("fairness", f"one of {found.weights}", self.fairness)
+            effects = found.effects(self.fairness)
+        importances = np.array(exactly(len(binner.columns), self.importances, "importances"))
+        spread = read_tables(self.spread, binner, "spread")
+        with at("calibrator"):
+            calibrator = self.calibrator.read()
+        tables_now = effects, importances, spread, calibrator
+        return glass_box.GlassBox(about, threshold, binner, *tables_now, found, self.fairness)

@@ -1,0 +1,258 @@
+"""A model as a sum of tables: one per feature, and one per pair of features.
+
+Codes that nothing in a pair tells apart share a row or column of its table: only what is in use is kept. The tables are
+multiples of the grid of α, and so is whatever is moved between them: they add up to the same score to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Codes, Floats, Integers
+from .._engine.codes import N_CODES, X_BINNED_DTYPE
+from .._engine.threads import Team, kernels_for
+from .._table.binning import Binner
+from .._table.sources import place_sources, read_sources
+from .grid import all_on_grid
+
+# Rows are predicted in blocks whose codes take up about so many bytes, but not in blocks of less than MIN_BLOCK_ROWS.
+BLOCK_BYTES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1 << 20, 1 << 10, 1 << 16
+PLACED_ROWS = 1 << 24  # at a time on a graphics card: their codes, and one column of their values
+
+
+class PairCells(NamedTuple):
+    """The rows and columns of the table of two features, per code."""
+
+    features: tuple[int, int]  # in the order of the columns of X
+    row_of: NDArray[np.uint8]
+    column_of: NDArray[np.uint8]
+
+
+CountPairs = Callable[[list[PairCells]], list[Integers]]  # the mass of the rows in each cell of each pair
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A table of what two features add to the score together, ``scores[row_of[code], column_of[code]]``."""
+
+    features: tuple[int, int]  # in the order of the columns of X
+    row_of: NDArray[np.uint8]  # per code of the first
+    column_of: NDArray[np.uint8]  # per code of the second
+    scores: Floats
+    weight: Floats  # sample weight of the training rows in each cell
+
+    @property
+    def kinds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Numbers per code of the first and of the second feature; codes of the same scores have the same number."""
+        row = np.unique(self.scores, axis=0, return_inverse=True)[1].ravel()
+        column = np.unique(self.scores, axis=1, return_inverse=True)[1].ravel()
+        return row[self.row_of], column[self.column_of]
+
+    def at(self, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Floats:
+        """The score of each row, from its codes."""
+        scores: Floats = self.scores[self.row_of[first], self.column_of[second]]
+        return scores
+
+
+@dataclass(frozen=True)
+class Effects:
+    """``tables[feature, code]`` and the tables of pairs, which add up to the margin."""
+
+    tables: Floats
+    pairs: tuple[Pair, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return plain_state(self)
+
+    @cached_property
+    def pure(self) -> Effects:
+        """The same sums, with all that a feature does on its own in its own table.
+
+        The weighted mean of each row and of each column of a pair's table is then 0, but for rounding to the grid.
+        """
+        if not self.pairs:
+            return self
+        pairs = (
+            replace(pair, scores=pair.scores - rows[:, None] - columns[None, :])
+            for pair, (rows, columns) in zip(self.pairs, self._additive, strict=True)
+        )
+        return Effects(self.alone, tuple(pairs))
+
+    @cached_property
+    def alone(self) -> Floats:
+        """What each feature does on its own, ``[feature, code]``."""
+        tables = self.tables.copy()
+        for pair, parts in zip(self.pairs, self._additive, strict=True):
+            for feature, cell_of, part in zip(pair.features, (pair.row_of, pair.column_of), parts, strict=True):
+                tables[feature] += part[cell_of]
+        return tables
+
+    @cached_property
+    def _additive(self) -> list[tuple[Floats, Floats]]:
+        return [_additive_part(pair.scores, pair.weight) for pair in self.pairs]
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The same, laid out for prediction."""
+        return Layout(self)
+
+    def used_features(self) -> set[int]:
+        """The features that the margin depends on, or might after rounding."""
+        return {*np.flatnonzero(self.tables.any(axis=1)).tolist(), *(f for pair in self.pairs for f in pair.features)}
+
+    def margins(self, codes: Codes, bundle_of: NDArray[Any], code_of: NDArray[Any], rows: Any) -> Floats:
+        """The margins of some rows that are there as joint codes."""
+        layout, margin = self.layout.joint(bundle_of, code_of), np.zeros(len(rows))
+        layout.add(codes[np.array(layout.used, dtype=np.intp)[:, None], rows], margin)
+        return margin
+
+    def predict(self, binner: Binner, X: Any, n_threads: int = 1, device: str = "cpu") -> Floats:
+        """The margin of each row of X."""
+        sources, layout = read_sources(X), self.layout
+        binner.check(sources)
+        if device != "cpu":
+            return _placed_margin(binner, sources, layout)
+        margin = np.zeros(len(X))
+        n_used = max(len(layout.used), 1)
+        size = min(max(BLOCK_BYTES // n_used, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+
+        def task(first: int, last: int) -> None:
+            codes = np.empty((n_used, min(size, len(margin))), dtype=X_BINNED_DTYPE)
+            for b in range(first, last):
+                rows = slice(b * size, min((b + 1) * size, len(margin)))
+                for k, f in enumerate(layout.used):
+                    codes[k, : rows.stop - rows.start] = binner.columns[f].encode(sources[f], rows)
+                layout.add(codes, margin[rows])
+
+        with Team(n_threads) as team:
+            team.run(task, -(-len(margin) // size), size * len(sources))
+        return margin
+
+
+def plain_state(value: Any) -> dict[str, Any]:
+    """The fields of a frozen record, without what was worked out from them."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+class Layout:
+    """Tables in the order in which prediction reads them."""
+
+    def __init__(self, effects: Effects) -> None:
+        tables = effects.tables
+        alone = np.flatnonzero(tables.any(axis=1)).tolist()
+        pairs = [pair for pair in effects.pairs if pair.scores.any()]
+        self.used = sorted({*alone, *(f for pair in pairs for f in pair.features)})  # features, in this order
+        place = {f: k for k, f in enumerate(self.used)}
+        self._tables = [(place[f], tables[f]) for f in alone]
+        self._columns = np.array([[place[f] for f in pair.features] for pair in pairs], dtype=np.int64).reshape(-1, 2)
+        self._row_of = np.array([pair.row_of for pair in pairs]).reshape(-1, N_CODES)
+        self._column_of = np.array([pair.column_of for pair in pairs]).reshape(-1, N_CODES)
+        self._widths = np.array([pair.scores.shape[1] for pair in pairs], dtype=np.int64)
+        sizes = np.array([pair.scores.size for pair in pairs], dtype=np.int64)
+        self._starts = np.cumsum(sizes) - sizes
+        self._steps = np.concatenate([np.empty(0), *(pair.scores.ravel() for pair in pairs)])
+
+    def joint(self, place_of: NDArray[Any], code_of: NDArray[Any]) -> Layout:
+        """The same for joint codes: column f is in place ``place_of[f]``, its code is ``code_of[f]`` of that."""
+        other = copy(self)
+        features = np.array(self.used, dtype=np.intp)
+        places, place = np.unique(place_of[features], return_inverse=True)
+        other.used = places.tolist()
+        other._tables = [(int(place[k]), table[code_of[features[k]]]) for k, table in self._tables]
+        first, second = features[self._columns].T
+        every = np.arange(len(self._columns))[:, None]
+        other._row_of, other._column_of = self._row_of[every, code_of[first]], self._column_of[every, code_of[second]]
+        other._columns = place[self._columns]
+        return other
+
+    def add(self, codes: Any, margin: Any) -> None:
+        """Add the scores of rows to their margins; ``codes[k]`` is of the k-th feature in use."""
+        lookup = kernels_for(margin)
+        for k, table in self._tables:
+            lookup.add_steps(codes[k][: len(margin)], table, margin)
+        if len(self._columns):
+            of_pairs = self._columns, self._row_of, self._column_of, self._widths, self._starts, self._steps
+            lookup.add_pair_steps(codes, *of_pairs, margin)
+
+
+def _placed_margin(binner: Binner, sources: list[Any], layout: Layout) -> Floats:
+    """The margins of all rows, on the graphics card."""
+    from .._engine.cuda import tables  # CuPy is needed only now
+
+    sources = place_sources(sources, tables.place)
+    margin = np.empty(len(sources[0]))
+    for first in range(0, len(margin), PLACED_ROWS):
+        rows = slice(first, min(first + PLACED_ROWS, len(margin)))
+        part = tables.zeros(rows.stop - first)
+        layout.add([tables.place(binner.columns[f].encode(sources[f], rows)) for f in layout.used], part)
+        part.get(out=margin[rows])
+        del part
+    tables.free()
+    return margin
+
+
+def place_pairs(pairs: list[PairCells], place_of: NDArray[Any], code_of: NDArray[Any]) -> list[tuple[Any, ...]]:
+    """The cells of pairs for joint codes, as the engine has them; see :meth:`Layout.joint`."""
+    return [
+        (
+            int(place_of[first]),
+            int(place_of[second]),
+            row_of[code_of[first]],
+            column_of[code_of[second]],
+            (int(row_of.max()) + 1, int(column_of.max()) + 1),
+        )
+        for (first, second), row_of, column_of in pairs
+    ]
+
+
+def first_of_each(cell_of: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """The first code of each cell, if cells are numbered in the order of these."""
+    highest = np.maximum.accumulate(cell_of)
+    return np.concatenate(([0], 1 + np.flatnonzero(highest[1:] > highest[:-1])))
+
+
+def in_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Equal keys have the same number, from 0 on, in the order in which they first occur."""
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbers: NDArray[np.int64] = rank[inverse]
+    return numbers
+
+
+def _additive_part(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """The r[row] + c[column] closest to the scores by weighted squares, on the grid.
+
+    What is left has weighted means of 0. A row without any weight takes the mean that it would have if the columns were
+    there as often as in all rows together, and the same for columns.
+    """
+    if not weight.any():
+        weight = np.ones_like(weight)
+    of_rows, of_columns = weight.sum(axis=1), weight.sum(axis=0)
+    used_rows, used_columns = of_rows.nonzero()[0], of_columns.nonzero()[0]
+    n, both, total = len(used_rows), len(used_rows) + len(used_columns), of_rows.sum()
+    w, s = weight / total, scores
+    if both < len(of_rows) + len(of_columns):
+        w, s = (table[used_rows[:, None], used_columns] for table in (w, scores))
+    products = w * s
+    matrix, target = np.zeros((both, both)), np.empty(both)
+    matrix[:n, n:], matrix[n:, :n] = w, w.T
+    matrix.flat[:: both + 1] = np.concatenate((of_rows[used_rows], of_columns[used_columns])) / total
+    target[:n], target[n:] = products.sum(axis=1), products.sum(axis=0)
+    solved = np.linalg.lstsq(matrix, target, rcond=None)[0]
+    rows, columns = np.zeros(len(of_rows)), np.zeros(len(of_columns))
+    rows[used_rows], columns[used_columns] = solved[:n], solved[n:]
+    if n < len(rows):
+        empty = of_rows == 0.0
+        rows[empty] = (scores[empty] - columns) @ (of_columns / total)
+    if both - n < len(columns):
+        empty = of_columns == 0.0
+        columns[empty] = (scores[:, empty].T - rows) @ (of_rows / total)
+    return all_on_grid(rows), all_on_grid(columns)
