@@ -312,8 +312,9 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
             :class:`~parityboost.ParityBoostClassifier` ``fairness`` instead), ``threshold``, balanced error rate
             ``ber``, error rate ``er``, ``violation`` of the notion, and the ``objective``. No other choice is as good
             in error and ``violation`` and better in one of them. Only the choice that ``fit`` made, or that a loaded
-            file held, is a row even if another one beats it, as may be where ``fit`` was given the threshold. For a
-            row, ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one.
+            file held, is a row even if another one beats it, as may be where ``fit`` was given the threshold, or where
+            one class for everyone would be best, which ``fit`` never chooses by a threshold. For a row,
+            ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one.
 
         Notes
         -----
