@@ -111,9 +111,8 @@ def baselines():
 
 def datasets():
     """Downloads go through pooch: from this machine here, and what comes is not what was published."""
-    from parityboost.datasets._download import download
-
     from parityboost.datasets._catalogue import BANK
+    from parityboost.datasets._files import fetch
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
@@ -124,7 +123,7 @@ def datasets():
         Path(BANK.archive).write_bytes(b"not the data")
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            download(replace(BANK, url=f"http://127.0.0.1:{server.server_port}/{BANK.archive}"), Path(folder, "cache"))
+            fetch(replace(BANK, url=f"http://127.0.0.1:{server.server_port}/{BANK.archive}"), Path(folder, "cache"))
         except OSError as error:
             assert BANK.archive in str(error), error
         else:

@@ -193,3 +193,34 @@ def test_compiled_and_interpreted_rounds_are_the_same(monkeypatch):
         np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
         pd.testing.assert_frame_equal(model.history_, again.history_, check_exact=True)
     assert len(calls) == 6  # two of them have two bags
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_and_interpreted_kernels_of_large_tables_are_the_same(monkeypatch, weighted):
+    """What only large tables need, such as counted margins and stretches of the number line, on small ones."""
+    X, y, group = make_people(240, 5)
+    X["real"] = np.random.default_rng(1).normal(size=240)  # more values than bins
+    weights = np.random.default_rng(2).gamma(2.0, size=240) if weighted else None
+    for where, value in {
+        "_table.binning.EXACT_ROWS": 32,
+        "_choice.thresholds.N_BUCKETS": 16,
+        "_fit.samples.MIN_ROWS_TO_MERGE": 4,
+    }.items():
+        monkeypatch.setattr(f"parityboost.{where}", value)
+    options = {"n_estimators": 4, "max_bins": 6, "random_state": 0, "monotonic_cst": {"real": 1}}
+    models = [
+        AdaFairClassifier("equal_opportunity", max_depth=2, threshold="auto", **options),
+        AdaFairClassifier("disparate_mistreatment", threshold="per_group", criterion="error", **options),
+        AdaFairClassifier("statistical_parity", learner_weight="cost", update="discrete", max_depth=2, **options),
+        ParityBoostClassifier("equal_opportunity", n_bags=2, keep=0.0, **options),
+    ]
+    given = {"sensitive_features": group, "sample_weight": weights}
+    for model in models:
+        model.fit(X, y, **given)
+    before = [(model.decision_function(X, sensitive_features=group), model.frontier()) for model in models]
+    interpret_kernels(monkeypatch)
+    for model, (decision, frontier) in zip(models, before, strict=True):
+        with np.errstate(over="ignore"):  # hashes overflow on purpose
+            again = clone(model).fit(X, y, **given)
+            np.testing.assert_array_equal(again.decision_function(X, sensitive_features=group), decision)
+            pd.testing.assert_frame_equal(again.frontier(), frontier, check_exact=True)
