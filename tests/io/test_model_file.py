@@ -267,6 +267,14 @@ def test_thresholds_per_group_come_back(tmp_path, options):
     assert_same(around(one, tmp_path), other, X[6:], sensitive_features=None if group is None else group[6:])
 
 
+@pytest.mark.parametrize("threshold", [1e300, -1e300, 4096.5, 0.1, -0.0])
+def test_a_threshold_of_any_size_comes_back(people, tmp_path, threshold):
+    X, y, group = people
+    model = AdaFairClassifier(n_estimators=3, threshold=threshold).fit(X, y, sensitive_features=group)
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").threshold_ == model.threshold_
+
+
 def test_a_changed_theta_and_threshold_come_back_and_the_frontier_needs_data(people, tmp_path):
     X, y, group = people
     model = fitted(people).set_theta(4).set_threshold(0.3)

@@ -80,8 +80,8 @@ def thresholds(value: Any, n_groups: int | None, where: str) -> Any:
     elif isinstance(value, list):
         fail(where, f"a number from {-MAX_THRESHOLD:g} to {MAX_THRESHOLD:g}", value)
     values = np.array(value, dtype=np.float64)
-    fine = np.rint(values / THRESHOLD_GRID) * THRESHOLD_GRID + 0.0  # no -0
-    found = np.where(np.abs(values) > LARGE_THRESHOLD, values, fine)
+    small = np.where(np.abs(values) > LARGE_THRESHOLD, 0.0, values)
+    found = np.where(small == values, np.rint(small / THRESHOLD_GRID) * THRESHOLD_GRID + 0.0, values)  # no -0
     return float(found) if n_groups is None else found
 
 
