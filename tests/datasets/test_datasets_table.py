@@ -234,3 +234,11 @@ def test_a_column_or_label_that_is_only_behind_a_space_hints_at_the_separator(tm
     ):
         read_table(path, target="paid", positive="yes", sensitive="sex")
     assert read_table(path, target="paid", positive="yes", sensitive="sex", sep=", ").target.sum() == 3
+
+
+def test_infinity_beside_large_whole_numbers_and_a_missing_one_is_no_surprise(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{2**53 + j},{'ab'[j % 2]},{j % 2}" for j in range(10)]
+    path.write_text("\n".join(["x,s,y", *rows, "inf,a,0", ",b,1"]))
+    bunch = read_table(path, target="y", sensitive="s", positive=1)
+    assert (bunch.data["x"] == float("inf")).sum() == 1 and bunch.data["x"].isna().sum() == 1

@@ -164,7 +164,7 @@ def _read_text(source: Any, **options: Any) -> pd.DataFrame:
     for name in large:
         if hasattr(source, "seek"):
             source.seek(0)
-        with suppress(ValueError, TypeError):  # other numbers
+        with suppress(ValueError, TypeError, OverflowError):  # other numbers, or infinity
             table[name] = pd.read_csv(source, **options, usecols=[name], dtype="Int64")[name]
     return table
 
