@@ -52,6 +52,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "interaction_cst": [StrOptions({"pairwise", "no_interactions"}), list, tuple, None],
     "monotonic_cst": [dict, "array-like", None],
     "criterion": [StrOptions({"gini", "error"})],
+    "category_splits": [StrOptions({"one", "sets"})],
     "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both")],
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -572,15 +573,21 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
         return GroupSource(about.groups, shares / shares.sum(), columns, grouping=about.grouping)
 
-    def _native_learner(self, bundles: Any, train: Any, selection: Any, start: Floats) -> Any:
-        """Stumps or trees of depth two."""
-        from ._fit.trees import Growing, TreeLearner, read_orders, read_partners  # numba is needed only now
+    def _native_learner(
+        self, bundles: Any, train: Any, selection: Any, start: Floats, unit: float, partners: Any = None
+    ) -> Any:
+        """Stumps or trees of depth two; a weight of one stands for ``unit`` rows."""
+        from ._fit.trees import SMOOTH, Growing, TreeLearner, read_orders, read_partners  # numba is needed only now
 
         names = [column.name for column in bundles.binner.columns]
         orders = read_orders(self._given("monotonic_cst"), names, bundles.binner)
-        partners = read_partners(self._given("interaction_cst"), names)
+        if partners is None:
+            partners = read_partners(self._given("interaction_cst"), names)
         rate = float(self._given("learning_rate")) if self._given("update") == "real" else None
-        growing = Growing(self._given("max_depth", 1), self._given("criterion"), orders, partners, rate)
+        smooth = None
+        if self._given("category_splits") == "sets":
+            smooth = SMOOTH / (float(train.sample.totals.sum()) * unit)
+        growing = Growing(self._given("max_depth", 1), self._given("criterion"), orders, partners, rate, smooth)
         return TreeLearner(bundles, train, selection, start, growing)
 
     def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Any:

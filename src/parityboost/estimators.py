@@ -77,13 +77,13 @@ class BoostedClassifier(FairClassifier):
         settings, rows = about.settings, training.counted_rows(read)
         if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
             rows = rows.on_host()
-        unit = rows_per_weight(sample_weight, len(X))
+        unit = of_choice = rows_per_weight(sample_weight, len(X))
         if validation is None:
             split = samples.hold_out(X, rows, self._given("validation_fraction"), rng)
         else:
             X_given, given = self._read_validation(validation, about)
             split = samples.Split(X, rows, X_given, training.counted_rows(given).on_host())
-            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
+            of_choice = rows_per_weight((*validation, None, None)[3], len(X_given))
         source = None
         if settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
@@ -110,22 +110,22 @@ class BoostedClassifier(FairClassifier):
                 if source is not None:
                     group = rows.cell % len(about.groups)
                     source = source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
-                learner = self._stump_learner(coded, about, start, rng)
+                learner = self._stump_learner(coded, about, start, rng, unit)
                 del coded
             del rows, split, train, selection  # the learner keeps what it needs
             bar = self._progress_bar(self.n_estimators) if self.verbose else None
-            boosted = boost(learner, settings, bar, unit)
+            boosted = boost(learner, settings, bar, of_choice)
             if bar is not None:
                 bar.close(boosted.choice.theta, boosted.stopped)
             about = replace(about, source=source)
             kept = training.keep(boosted, learner, about, columns, self._given("max_depth", 1))
             del learner  # and with it whatever is on a device
-        self._keep(about, kept, training.advise(boosted, about, kept.selection, unit, columns))
+        self._keep(about, kept, training.advise(boosted, about, kept.selection, of_choice, columns))
         return self
 
-    def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState) -> Any:
+    def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState, unit: float) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""
-        return self._native_learner(coded.bundles, coded.train, coded.selection, start)
+        return self._native_learner(coded.bundles, coded.train, coded.selection, start, unit)
 
     def _keep(self, about: About, kept: Kept, messages: list[str]) -> None:
         """What was fitted, and what is to be said about it."""
@@ -433,6 +433,7 @@ class AdaFairClassifier(BoostedClassifier):
     interaction_cst: Any = None
     monotonic_cst: Any = None
     criterion: str = "gini"
+    category_splits: str = "one"
     max_bins: int = 255
     categorical_features: Any = "from_dtype"
     validation_fraction: float | None = 0.33

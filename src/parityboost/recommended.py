@@ -175,6 +175,7 @@ class ParityBoostClassifier(FairClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
         "dial": ["boolean"],
+        "max_pairs": [Interval(Integral, 0, None, closed="left"), None],
         "n_bags": [Interval(Integral, 1, MAX_BAGS, closed="both"), list, tuple, HasMethods(["split"])],
     }
     notion: Any = "disparate_mistreatment"
@@ -191,6 +192,8 @@ class ParityBoostClassifier(FairClassifier):
     interaction_cst: Any = None
     monotonic_cst: Any = None
     criterion: str = "gini"
+    category_splits: str = "sets"
+    max_pairs: int | None = 30
     max_bins: int = 255
     categorical_features: Any = "from_dtype"
     validation_fraction: float = 0.33
@@ -234,7 +237,7 @@ class ParityBoostClassifier(FairClassifier):
         """
         from ._fit.bags import CodeTable
         from ._fit.training import counted_rows
-        from ._table.binning import Binner
+        from ._table.binning import Binner, Ranking
 
         self._forget()
         X = self._read_table(X, reset=True)
@@ -253,7 +256,10 @@ class ParityBoostClassifier(FairClassifier):
             sources = read_sources(X)
             categorical = find_categorical(X, sources, self.categorical_features)
             masses = rows.masses.values_or_none
-            binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
+            ranking = None
+            if self.category_splits == "sets":
+                ranking = Ranking(rows.cell >= len(about.groups), rows.masses.unit * unit)
+            binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team, ranking)
             table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
         if about.settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
@@ -343,13 +349,21 @@ class ParityBoostClassifier(FairClassifier):
         """Train all bags, and average them; with a dial the plain ones and the fair ones."""
         from ._fit.bags import Trained, combine, dial_between, same_cells, train_bags
         from ._fit.loop import starting_factors
+        from ._fit.pairs import choose_pairs
         from ._fit.progress import BagsProgress
         from ._fit.trees import read_orders
 
         start = read_class_weight(class_weight, about.labels.outcomes)
 
+        partners = None
+
         def make_learner(train: Any, selection: Any) -> Any:
-            return self._native_learner(table.bundles, train, selection, starting_factors(train.sample.totals, start))
+            factors = starting_factors(train.sample.totals, start)
+            return self._native_learner(table.bundles, train, selection, factors, unit, partners)
+
+        if self.max_depth > 1 and self.max_pairs is not None:
+            with Team(1, self.device) as team, table.samples(rows, folds[0], len(about.groups), team) as samples:
+                partners = choose_pairs(make_learner(*samples), settings, self.max_pairs)
 
         progress = None
         if self.verbose:

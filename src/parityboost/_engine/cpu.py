@@ -102,6 +102,7 @@ class Grown(NamedTuple):
     limits: Array  # [side]: what leaves have to keep to, see ``is_in_order``; the last is of the first split
     leaf_mass: Array  # [leaf, y]: sample weight
     root_leaves: Array  # [joint code]: the leaf, while neither side is split
+    categories: Array  # [split, code]: which of them go left, where the codes of a column are categories
 
     @classmethod
     def room(cls) -> Grown:
@@ -123,6 +124,7 @@ class Grown(NamedTuple):
             np.empty((3, 3)),
             np.empty((MAX_LEAVES, 2), dtype=np.int64),
             codes[3],
+            np.zeros((3, N_CODES), dtype=np.bool_),
         )
 
 

@@ -26,6 +26,8 @@ from .samples import CodedSample
 # size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
 # with it, on other halves than those of benchmarks/pairs.py.
 PRIOR = 0.001
+# Sets of categories are found as if so many average rows of each had the share of positives of all.
+SMOOTH = 10.0
 MAX_TOGETHER = 32  # rounds that are boosted in one call
 # Rounds in one call look at no more cells of the training rows than this, which takes a tenth of a second or so: nobody
 # wants to wait longer for Ctrl-C.
@@ -42,6 +44,7 @@ class Growing(NamedTuple):
     orders: NDArray[np.int8] | None  # 1 or -1 for columns with which the score may only rise or fall
     partners: NDArray[np.bool_]  # [set, column]: a tree asks only about columns of one set
     rate: float | None  # leaves vote with so much of half their log-odds, not with -1 or 1
+    smooth: float | None  # what is added to each category to put them in order; None: they are split one by one
 
 
 class TreeLearner:
@@ -79,9 +82,10 @@ class TreeLearner:
             train.has_other,
             np.zeros(len(bundles.bundle_of), dtype=np.int8) if growing.orders is None else growing.orders,
         )
+        self._is_categorical = bundles.binner.categorical.tolist()
+        self._n_codes = [column.n_codes for column in bundles.binner.columns]
         n_features = len(bundles.bundle_of)
-        allowed, missing_left = np.empty((2, n_features), dtype=np.bool_)
-        found = splitting.Found(np.empty(n_features), np.empty(n_features, dtype=np.int64), missing_left)
+        allowed, found = np.empty(n_features, dtype=np.bool_), splitting.Found.room(n_features)
         hist = np.empty((N_CODES, 2), dtype=np.int64)
         histograms = np.zeros((len(bundles.sizes), 2, 2, N_CODES), dtype=np.int64)
         known = histograms, self.rows.sum_masses(), columns, allowed, found, Grown.room(), hist
@@ -122,7 +126,8 @@ class TreeLearner:
         if self.selection_rows is not self.rows:
             self.selection_rows.put_into_leaves(grown)
         votes, shares = grown.votes.copy(), grown.shares.copy()
-        model = self._model([*(part.tolist() for part in grown[:4]), votes.tolist(), shares.tolist()])
+        parts = [*(part.tolist() for part in grown[:4]), votes.tolist(), shares.tolist()]
+        model = self._model(parts, grown.categories)
         return Trained(model, error, votes, shares, leaf_mass)
 
     def _grow(self, histograms: Integers, total: float) -> float:
@@ -161,7 +166,8 @@ class TreeLearner:
         rate = self._growing.rate
         criterion = splitting.ERROR if self._growing.criterion == "error" else splitting.GINI
         prior = 0.0 if rate is None else PRIOR * total
-        return splitting.Weighing(criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID)
+        smooth = -1.0 if self._growing.smooth is None else self._growing.smooth * total
+        return splitting.Weighing(criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID, smooth)
 
     def wrong_weight(self, trained: Trained) -> Floats:
         """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""
@@ -204,15 +210,22 @@ class TreeLearner:
             return None
         return Several(self, settings, charges, most, keeps_leaves)
 
-    def _model(self, parts: list[Any]) -> Tree:
+    def _model(self, parts: list[Any], categories: NDArray[np.bool_]) -> Tree:
         """From features, splits, missing_left and gains, of the first split, the right side's and the left side's, and
-        the votes and shares of the leaves from right to left.
+        the votes and shares of the leaves from right to left; ``categories[split, code]`` go left.
         """
         *of_splits, votes, shares = parts
         if self._growing.rate is None:
             votes = [int(vote) for vote in votes]
-        splits = zip(*of_splits, strict=True)
-        root, right, left = (Split(*split) if split[0] != NONE else None for split in splits)
+        splits: list[Split | None] = []
+        for (feature, at, missing_left, gain), goes_left in zip(zip(*of_splits, strict=True), categories, strict=True):
+            if feature == NONE:
+                splits.append(None)
+                continue
+            if self._is_categorical[feature]:
+                at = tuple((1 + np.flatnonzero(goes_left[1 : self._n_codes[feature]])).tolist())
+            splits.append(Split(feature, at, missing_left, gain))
+        root, right, left = splits
         return Tree(root, left, right, tuple(votes[::-1]), tuple(shares[::-1]))  # type: ignore[arg-type]
 
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeRounds:
@@ -293,7 +306,7 @@ class Several:
         rounds = []
         for j, (*parts, error, alpha, growth) in enumerate(numbers):
             z = growth if self._how.update == boosting.REAL else math.exp(-alpha) * growth
-            model = learner._model(parts)
+            model = learner._model(parts, records.categories[j])
             leaves = records.leaves[j] if self._how.keeps_leaves else None
             given = cost_counts[j], costs[j], counts[j], chosen_on[j], steps[j], leaves
             rounds.append(Round(model, alpha, error, z, *given))

@@ -20,7 +20,7 @@ from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.sources import read_sources
 from .glass_box import About, Committee, GlassBox
-from .tables import CountPairs, Effects, Pair, PairCells, first_of_each, plain_state
+from .tables import CountPairs, Effects, Pair, PairCells, first_of_each, in_order, plain_state
 
 AT_ONCE = 1 << 10  # sides of trees whose votes are added up together
 
@@ -29,14 +29,15 @@ class Split(NamedTuple):
     """A question that a tree asks about one column."""
 
     feature: int
-    split: int  # numeric: bins 1…split go left; categorical: bin split goes left
+    split: int | tuple[int, ...]  # numbers: bins 1…split go left; categories: these go left
     missing_left: bool
     gain: float  # how much purer its two sides are, weighted by their share of all weight
 
-    def goes_left(self, categorical: bool) -> NDArray[np.bool_]:
+    @property
+    def goes_left(self) -> NDArray[np.bool_]:
         """Whether each code of the column goes left."""
-        codes = np.arange(N_CODES)
-        left = codes == self.split if categorical else codes <= self.split
+        left = np.zeros(N_CODES, dtype=np.bool_)
+        left[list(self.split) if isinstance(self.split, tuple) else slice(self.split + 1)] = True
         left[MISSING] = self.missing_left
         return left
 
@@ -88,14 +89,14 @@ class TreeRounds:
     @classmethod
     def counted(cls, binner: Binner, trees: list[Tree], alphas: Floats, count: CountPairs, unit: float) -> TreeRounds:
         """With the sample weight of the training rows in each pair's cells."""
-        pairs = _pair_cells(_find_uses(trees, binner.categorical))
+        pairs = _pair_cells(_find_uses(trees))
         found = zip(pairs, count(pairs) if pairs else [], strict=True)
         support = (Pair(*cells, np.empty((0, 0)), counts.astype(np.float64) * unit) for cells, counts in found)
         return cls(binner, trees, alphas, tuple(support))
 
     def cells(self) -> list[PairCells]:
         """The rows and columns of each pair's table if all trees are used."""
-        return _pair_cells(_find_uses(self.learners, self.binner.categorical))
+        return _pair_cells(_find_uses(self.learners))
 
     def used_features(self) -> set[int]:
         """The features that some tree asks about."""
@@ -103,7 +104,7 @@ class TreeRounds:
 
     def effects(self, theta: int) -> Effects:
         """The first θ trees as tables, as their votes add up."""
-        uses = _find_uses(self.learners[:theta], self.binner.categorical)
+        uses = _find_uses(self.learners[:theta])
         all_cells = [PairCells(pair.features, pair.row_of, pair.column_of) for pair in self.support]
         cells = all_cells if theta == len(self.learners) else _pair_cells(uses)
         support = {pair.features: pair for pair in self.support}
@@ -148,12 +149,11 @@ class TreeRounds:
         from .._engine.kernels.columns import add_steps, add_tree
 
         margin = np.zeros(codes.shape[1])
-        categorical = self.binner.categorical
         for tree, alpha in zip(self.learners, self.alphas, strict=True):
             columns, sides = [], []
             for split in (tree.root, tree.left or tree.root, tree.right or tree.root):
                 columns.append(codes[row_of[split.feature]])
-                sides.append(split.goes_left(bool(categorical[split.feature]))[code_of[split.feature]])
+                sides.append(split.goes_left[code_of[split.feature]])
             votes = alpha * np.array(tree.votes)
             if tree.left is tree.right is None:  # one look-up instead of four
                 add_steps(columns[0], np.where(sides[0], votes[0], votes[2]), margin)
@@ -189,14 +189,13 @@ class EstimatorRounds:
 class _Uses(NamedTuple):
     """The trees' sides by the feature or the pair of features that they ask about."""
 
-    cuts: list[tuple[int, bool]]  # where a split is, and whether the column holds categories
     lefts: NDArray[np.bool_]  # [split, code]: whether the code goes left
     votes: Floats  # [tree, leaf], from left to right
     alone: list[tuple[int, int, bool, int]]  # feature, tree, left side, split below or -1 for none
     pairs: dict[tuple[int, int], list[tuple[int, bool, int, bool]]]  # tree, left side, split below, root comes first
 
 
-def _find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> _Uses:
+def _find_uses(trees: list[Tree]) -> _Uses:
     """Go through the trees once. Split j is the first one of tree j, the others follow."""
     splits = [tree.root for tree in trees]
     alone: list[tuple[int, int, bool, int]] = []
@@ -213,47 +212,31 @@ def _find_uses(trees: list[Tree], categorical: NDArray[np.bool_]) -> _Uses:
                 alone.append((root, j, left, k))
             else:
                 pairs.setdefault((min(root, other), max(root, other)), []).append((j, left, k, root < other))
-    features, at, missing_left, _ = zip(*splits, strict=True)
-    is_categorical = categorical[list(features)]
-    codes, cuts = np.arange(N_CODES, dtype=np.int16), np.array(at, dtype=np.int16)[:, None]
-    lefts = np.where(is_categorical[:, None], codes == cuts, codes <= cuts)
-    lefts[:, MISSING] = missing_left
     every_vote = np.array([tree.votes for tree in trees], dtype=np.float64)
-    all_cuts = list(zip(at, is_categorical.tolist(), strict=True))
-    return _Uses(all_cuts, lefts, every_vote, alone, dict(sorted(pairs.items())))
+    return _Uses(np.array([split.goes_left for split in splits]), every_vote, alone, dict(sorted(pairs.items())))
 
 
 def _pair_cells(uses: _Uses) -> list[PairCells]:
     """The rows and columns of each pair's table, per code."""
-    cuts = uses.cuts
     return [
         PairCells(
             pair,
-            cells_of([cuts[j if root_first else k] for j, _, k, root_first in sides]),
-            cells_of([cuts[k if root_first else j] for j, _, k, root_first in sides]),
+            cells_of(uses.lefts[[j if root_first else k for j, _, k, root_first in sides]]),
+            cells_of(uses.lefts[[k if root_first else j for j, _, k, root_first in sides]]),
         )
         for pair, sides in uses.pairs.items()
     ]
 
 
-def cells_of(cuts: list[tuple[int, bool]]) -> NDArray[np.uint8]:
+def cells_of(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Number the codes so that those which no split of a column tells apart have the same number, in their order.
 
-    Missing has 0, and is alone.
+    ``lefts[split, code]`` says what goes left. Missing has 0, and is alone.
     """
-    at = np.array(sorted({cut for cut, _ in cuts if MISSING < cut < N_CODES}), dtype=np.int64)
-    cells = np.zeros(N_CODES, dtype=np.uint8)
-    if cuts[0][1]:  # each of these categories is alone, all others are together
-        is_alone = np.zeros(N_CODES, dtype=np.bool_)
-        is_alone[at] = True
-        others = np.flatnonzero(~is_alone)[1:]
-        starts = is_alone
-        starts[others[:1]] = True
-        cells[1:] = np.cumsum(starts)[1:]
-        cells[others] = cells[others[:1]]
-    else:
-        cells[1:] = 1 + np.searchsorted(at, np.arange(1, N_CODES))
-    return cells
+    goes = np.ascontiguousarray(np.packbits(lefts, axis=0).T)  # [code, eight splits]
+    goes = np.column_stack([np.arange(N_CODES) == MISSING, goes]).astype(np.uint8)
+    keys = np.unique(goes, axis=0, return_inverse=True)[1].ravel()
+    return in_order(keys).astype(np.uint8)
 
 
 def _add_up(

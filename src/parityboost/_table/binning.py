@@ -43,6 +43,9 @@ MAX_COUNTED = 1 << 12
 N_STRETCHES = 1 << 12
 # A stretch of more than this share of the weight is divided into stretches of about a fourth of it.
 LARGE_SHARE = 1 / (1 << 11)
+# Where categories have to share codes: so few rows say nothing about a category, and each is ranked as if it had so many
+# average rows besides.
+LEAST_ROWS, SMOOTH_ROWS, LEAST_ROWS0 = 50, 10, 10
 
 
 @dataclass(frozen=True)
@@ -101,27 +104,41 @@ class NumericColumn:
         return codes
 
 
+class Ranking(NamedTuple):
+    """Which rows are positive, so that categories can be ranked by it, and how many rows a mass of one stands for."""
+
+    positive: NDArray[np.bool_]
+    rows_per_mass: float
+
+
 @dataclass(frozen=True)
 class CategoricalColumn:
     """The categories of a column, sorted; category i has code i + 1, and all others share the code after the last.
 
-    In models of the first file format there was no such code: all others counted as missing.
+    If there are more categories than codes, those with a similar share of positives can share one: then ``shared`` has
+    the code of each. In models of the first file format there was no code for others: they counted as missing.
     """
 
     name: str
     categories: tuple[Any, ...]
     mixed: bool = False  # held text and numbers, though the categories that were kept may all be of one kind
     others_are_missing: bool = False
+    shared: tuple[int, ...] | None = None
     categorical = True
 
     @property
+    def codes(self) -> tuple[int, ...]:
+        """The code of each category."""
+        return tuple(range(1, len(self.categories) + 1)) if self.shared is None else self.shared
+
+    @property
     def n_bins(self) -> int:
-        return len(self.categories)
+        return len(self.categories) if self.shared is None else max(self.shared)
 
     @property
     def other(self) -> int:
         """The code of whatever is none of the categories."""
-        return MISSING if self.others_are_missing else len(self.categories) + 1
+        return MISSING if self.others_are_missing else self.n_bins + 1
 
     @property
     def n_codes(self) -> int:
@@ -133,29 +150,51 @@ class CategoricalColumn:
         return max([self.n_bins, *(int(codes.max()) for codes in coded if len(codes))]) + 1
 
     @classmethod
-    def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> CategoricalColumn:
+    def fit(
+        cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int, ranking: Ranking | None = None
+    ) -> CategoricalColumn:
         # Rows that are held out have been seen as well: what one of them holds is no surprise.
-        return cls.of(source.name, *category_masses(source, rows, weights), max_bins, source.is_mixed)
+        found = category_masses(source, rows, weights, None if ranking is None else ranking.positive)
+        return cls.of(source.name, *found, max_bins, source.is_mixed, None if ranking is None else ranking.rows_per_mass)
 
     @classmethod
     def of(
-        cls, name: str, values: Sequence[Any], mass: NDArray[Any], max_bins: int, mixed: bool = False
+        cls,
+        name: str,
+        values: Sequence[Any],
+        mass: Integers,
+        max_bins: int,
+        mixed: bool = False,
+        rows_per_mass: float | None = None,
     ) -> CategoricalColumn:
-        """From the values that occur, in any order, and the weight of each; ``mixed`` if others are of another kind."""
+        """From the values that occur, in any order, and the mass of each by class; ``mixed`` if others are of another
+        kind. If it is known how many rows a mass of one stands for, values can share codes.
+        """
         try:
             order = sorted(range(len(values)), key=lambda i: sort_key(values[i]))
         except TypeError as error:
             raise TypeError(f"column {name!r} has categories that cannot be sorted: {error}") from None
         mixed = mixed or len({isinstance(value, str) for value in values}) > 1
-        most = min(max_bins, MAX_CATEGORIES)
+        most, shared = min(max_bins, MAX_CATEGORIES), None
+        of_all = mass.sum(axis=1)
+        if rows_per_mass is not None:
+            order = [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS0]
         if len(order) > most:
-            kept = set(sorted(order, key=lambda i: -mass[i])[:most])
-            warn_caller(
-                f"column {name!r} has {len(order)} categories, more than {most} (max_bins={max_bins}): the "
-                f"{len(order) - most} rarest are taken together as 'other'; drop it if it is an identifier or a date"
-            )
-            order = [i for i in order if i in kept]
-        return cls(name, tuple(plain(values[i]) for i in order), mixed)
+            n_given, why = len(order), ""
+            if rows_per_mass is None:
+                kept = set(sorted(order, key=lambda i: -of_all[i])[:most])
+                order = [i for i in order if i in kept]
+            else:
+                order = [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS]
+                why = f" (less than {LEAST_ROWS} rows each)"
+                shared = _share_codes(mass[order], SMOOTH_ROWS / rows_per_mass, most)
+            if len(order) < n_given:
+                warn_caller(
+                    f"column {name!r} has {n_given} categories, more than {most} (max_bins={max_bins}): the "
+                    f"{n_given - len(order)} rarest{why} are taken together as 'other'; drop it if it is an identifier "
+                    "or a date"
+                )
+        return cls(name, tuple(plain(values[i]) for i in order), mixed, shared=shared)
 
     def check(self, source: Source) -> None:
         """Whether it is still the kind of column that was learnt from; nothing but missing values is of any kind."""
@@ -177,7 +216,7 @@ class CategoricalColumn:
         """Codes of some rows."""
         codes, values = source.factorized(rows)
         # Translate the few values, not the many rows; the extra last entry is for code -1, missing.
-        known = {category: i + 1 for i, category in enumerate(self.categories)}
+        known = dict(zip(self.categories, self.codes, strict=True))
         table = np.array([*(known.get(plain(value), self.other) for value in values), MISSING], dtype=X_BINNED_DTYPE)
         return table[codes]
 
@@ -200,12 +239,17 @@ class Binner:
         max_bins: int,
         categorical: list[bool],
         team: Team,
+        ranking: Ranking | None = None,
     ) -> Binner:
-        """Learn the bins from ``rows`` only; ``weights`` belong to these rows."""
-        kinds = [CategoricalColumn if is_categorical else NumericColumn for is_categorical in categorical]
+        """Learn the bins from ``rows`` only; ``weights`` belong to these rows, and so does the ranking."""
         given = rows, weights, max_bins
-        columns = for_each(len(sources), lambda j: kinds[j].fit(sources[j], *given), team, n_rows_of(rows, sources[0]))
-        return cls(tuple(columns))
+
+        def fit(j: int) -> Column:
+            if categorical[j]:
+                return CategoricalColumn.fit(sources[j], *given, ranking)
+            return NumericColumn.fit(sources[j], *given)
+
+        return cls(tuple(for_each(len(sources), fit, team, n_rows_of(rows, sources[0]))))
 
     def check(self, sources: list[Source]) -> None:
         """Whether every column is still of the kind that was learnt from."""
@@ -243,12 +287,35 @@ def n_rows_of(rows: Rows, source: Source) -> int:
     return len(range(*rows.indices(len(source)))) if isinstance(rows, slice) else len(rows)
 
 
-def category_masses(source: Source, rows: Rows, weights: NDArray[Any] | None) -> tuple[list[Any], NDArray[Any]]:
-    """The values that occur in some rows, and the weight of each; ``weights`` belong to these rows."""
+def category_masses(
+    source: Source, rows: Rows, weights: NDArray[Any] | None, positive: NDArray[np.bool_] | None = None
+) -> tuple[list[Any], Integers]:
+    """The values that occur in some rows, and ``mass[value, class]``; ``weights`` and ``positive`` belong to these rows.
+
+    If nobody tells which rows are positive, none are.
+    """
     codes, values = source.factorized(rows)
-    occurs = np.flatnonzero(np.bincount(codes + 1, minlength=len(values) + 1)[1:])
-    mass = np.bincount(codes + 1, weights=weights, minlength=len(values) + 1)[1:]
+    places = 2 * (codes.astype(np.int64) + 1) + (0 if positive is None else positive)
+    room = 2 * (len(values) + 1)
+    occurs = np.flatnonzero(np.bincount(places, minlength=room).reshape(-1, 2)[1:].any(axis=1))
+    mass = np.bincount(places, weights=weights, minlength=room).reshape(-1, 2)[1:].astype(np.int64)
     return [values[i] for i in occurs.tolist()], mass[occurs]
+
+
+def _share_codes(mass: Integers, smooth: float, most: int) -> tuple[int, ...] | None:
+    """The code of each category, so that those of a similar share of positives have the same; None if none have to.
+
+    In the order of their shares they are like numbers, and are put into bins of about equal weight.
+    """
+    if len(mass) <= most:
+        return None
+    of_each = mass.sum(axis=1).astype(np.float64)
+    shares = (mass[:, 1] + smooth * (mass[:, 1].sum() / of_each.sum())) / (of_each + smooth)
+    order = np.argsort(shares, kind="stable")
+    places = np.arange(len(mass), dtype=np.float64)
+    codes = np.empty(len(mass), dtype=np.int64)
+    codes[order] = 1 + np.searchsorted(Stretches(places, places, of_each[order]).edges(most), places)
+    return tuple(codes.tolist())
 
 
 def _kinds_of(source: Source) -> set[bool]:

@@ -56,7 +56,7 @@ from ..cpu import (
     shift,
 )
 from .compiling import Array, compiled, compiled_inside
-from .splitting import LEFT, RIGHT, TIE, Search, Weighing, best_splits, choose_split, leaf_score, vote_of
+from .splitting import LEFT, RIGHT, TIE, Found, Search, Weighing, best_splits, choose_split, leaf_score, vote_of
 from .thresholds import FALSE_NEGATIVE, FALSE_POSITIVE
 
 REAL, CONFIDENCE, DISCRETE = 0, 1, 2  # how weights are changed
@@ -192,6 +192,7 @@ class Records(NamedTuple):
     counts: Array  # at the threshold, of the training rows
     other_counts: Array  # the same of the rows that θ is chosen on, if they are others,
     leaves: Array  # or their leaves, [round, row]
+    categories: Array  # [round, split, code]: which of them go left
 
     @classmethod
     def room(cls, n_rounds: int, n_groups: int, n_rows: int, has_others: bool) -> Records:
@@ -212,6 +213,7 @@ class Records(NamedTuple):
             np.empty(counts),
             np.empty(counts if has_others else (0, *counts[1:])),
             np.empty((n_rounds, n_rows), dtype=np.uint8),
+            np.empty((n_rounds, 3, N_CODES), dtype=np.bool_),
         )
 
 
@@ -255,6 +257,7 @@ def settle_root(histograms: Array, search: Search, weighing: Weighing) -> int:
     root: int = choose_split(histograms, columns, total, found, grown.side_of_code, sums)
     score, cut = found.scores[root], found.splits[root]
     grown.features[0], grown.splits[0], grown.missing_left[0] = root, cut, found.missing_left[root]
+    copy_categories(found, root, grown, 0)
     grown.gains[0] = gain_of(score, sums[0, 0] + sums[1, 0], sums[0, 1] + sums[1, 1], weighing)
     mass = grown.leaf_mass
     mass[:] = 0
@@ -298,6 +301,14 @@ def settle_side(histograms: Array, side: int, search: Search, weighing: Weighing
     node = 1 + side
     grown.features[node], grown.splits[node] = best, found.splits[best]
     grown.missing_left[node], grown.gains[node] = found.missing_left[best], gain
+    copy_categories(found, best, grown, node)
+
+
+@compiled_inside
+def copy_categories(found: Found, feature: int, grown: Grown, node: int) -> None:
+    """Which categories go left."""
+    for code in range(found.categories.shape[1]):
+        grown.categories[node, code] = found.categories[feature, code]
 
 
 @compiled_inside
@@ -578,7 +589,8 @@ def boost_rounds(
         add_to_histograms(codes, weights.changed, blocks, n_groups, search.histograms, first, codes.shape[0])
         weights.changed.n_rows[:] = 0
         classes.is_renewed[:] = False
-        weighing = Weighing(of_one.criterion, classes.units, total, of_one.prior * total, of_one.rate, of_one.grid)
+        given = of_one.prior * total, of_one.rate, of_one.grid, of_one.smooth * total
+        weighing = Weighing(of_one.criterion, classes.units, total, *given)
         error: float = grow(train, other, weights, weighing, search, below)
         bundle = search.columns.bundle_of[grown.features[0]]
         column, other_column, leaf_of_code = codes[bundle], other.codes[bundle], grown.root_leaves
@@ -629,6 +641,8 @@ def boost_rounds(
         for node in range(3):
             records.features[j, node], records.splits[j, node] = grown.features[node], grown.splits[node]
             records.missing_left[j, node], records.gains[j, node] = grown.missing_left[node], grown.gains[node]
+            for code in range(N_CODES):
+                records.categories[j, node, code] = grown.categories[node, code]
         for leaf in range(MAX_LEAVES):
             records.votes[j, leaf], records.shares[j, leaf] = votes[leaf], grown.shares[leaf]
         if error <= PERFECT_ERROR:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..codes import MISSING
+from ..codes import MISSING, N_CODES
 from ..cpu import Grown
 from .compiling import Array, compiled_inside
 
@@ -45,6 +45,22 @@ class Found(NamedTuple):
     scores: Array
     splits: Array
     missing_left: Array
+    categories: Array  # [feature, code]: whether a code goes left, where codes are categories
+    order: Array  # [feature, place]: these codes by their share of positives, and the share of each
+    shares: Array
+
+    @classmethod
+    def room(cls, n_features: int) -> Found:
+        """Arrays to be filled."""
+        of_codes = n_features, N_CODES
+        return cls(
+            np.empty(n_features),
+            np.empty(n_features, dtype=np.int64),
+            np.empty(n_features, dtype=np.bool_),
+            np.zeros(of_codes, dtype=np.bool_),
+            np.tile(np.arange(N_CODES), (n_features, 1)),
+            np.empty(of_codes),
+        )
 
 
 class Weighing(NamedTuple):
@@ -56,6 +72,7 @@ class Weighing(NamedTuple):
     prior: float  # what each class of a leaf is given besides
     rate: float  # of votes by log-odds, or 0: see ``vote_of``
     grid: float
+    smooth: float  # what each category is given besides when they are put in order; -1 to split them one by one
 
 
 class Search(NamedTuple):
@@ -147,7 +164,7 @@ def best_splits(
 
     A numeric column is split after bin s: bins 1…s go left. A categorical column is split at category s: bin s goes
     left, all others right, also those that share the bin *other* after the last. Missing values (bin 0) try both sides,
-    and separating them from all else is a split too.
+    and separating them from all else is a split too. Or any set of categories goes left: see ``best_set``.
 
         bins      0 | 1  2  3  4                 0 | 1  2  3  4  other
         numeric   ? | L  L  R  R   s = 2         ? | R  L  R  R    R    s = 2   categorical
@@ -157,7 +174,8 @@ def best_splits(
     ``hist[code, class]`` is room for the histogram of a feature.
     """
     bundle_of, code_of, n_joint, n_bins, categorical, has_missing, has_other, orders = search.columns
-    scores, splits, missing_left = search.found
+    scores, splits, missing_left = search.found.scores, search.found.splits, search.found.missing_left
+    categories = search.found.categories
     negative_unit, positive_unit = weighing.units[0], weighing.units[1]
     given = weighing.criterion, weighing.prior, negative_unit, positive_unit, scores, splits
     for f in range(first, last):
@@ -179,6 +197,9 @@ def best_splits(
         tie = TIE * total
         both, missing = (all_negative, all_positive), (hist[MISSING, 0], hist[MISSING, 1])
         some_missing = has_missing[f] and missing[0] + missing[1] > 0
+        if is_categorical and weighing.smooth >= 0.0:
+            best_set(f, hist, n_values, both, weighing.smooth, search.found, limits, tie, given)
+            continue
         order, none = np.int64(orders[f]), np.int64(0)  # typed: numba would compile for a literal too
         negative, positive = none, none  # the left leaf, missing values not counted
         for s in range(1, bins + 1):
@@ -205,6 +226,80 @@ def best_splits(
         if is_categorical and some_missing and n_values > 1:  # noqa: SIM102
             if is_better(f, none, missing, both, none, limits, tie, given):
                 missing_left[f] = True
+        if is_categorical:
+            categories[f, :] = False
+            categories[f, splits[f]] = True
+            categories[f, MISSING] = missing_left[f]
+
+
+@compiled_inside
+def best_set(
+    f: int,
+    hist: Array,
+    n_values: int,
+    both: tuple[int, int],
+    smooth: float,
+    found: Found,
+    limits: Array,
+    tie: float,
+    given: Given,
+) -> None:
+    """The best split of a column of categories into two sets of them; missing is a category like others.
+
+    In the order of their shares of positives, one of the splits between neighbours is the best of all splits. A category
+    of few rows has any share by chance: so what it differs by from all that are here is believed only as far as it has
+    more weight than ``smooth``, both for the order and for the score. What has no rows here goes where most do.
+    """
+    negative_unit, positive_unit = given[2], given[3]
+    order, share, goes_left = found.order[f], found.shares[f], found.categories[f]
+    of_positives = both[1] * positive_unit
+    total = both[0] * negative_unit + of_positives
+    of_all = of_positives / total if total > 0.0 else 0.0
+    n = 0
+    for code in range(n_values + 1):
+        if hist[code, 0] + hist[code, 1] > 0:
+            positives = hist[code, 1] * positive_unit
+            weight = hist[code, 0] * negative_unit + positives
+            share[code] = of_all + weight / (weight + smooth) * (positives / weight - of_all)
+            n += 1
+        else:
+            share[code] = np.inf
+    for k in range(1, n_values + 1):  # last time's order is nearly this one's
+        code, at = order[k], k
+        while at > 0:
+            before = order[at - 1]
+            if share[before] < share[code] or (share[before] == share[code] and before < code):
+                break
+            order[at] = before
+            at -= 1
+        order[at] = code
+    negative, positive = np.int64(0), np.int64(0)
+    believed, half = 0.0, 0.5 * total - tie
+    for s in range(1, n):
+        code = order[s - 1]
+        negative += hist[code, 0]
+        positive += hist[code, 1]
+        left = negative * negative_unit, positive * positive_unit
+        right = (both[0] - negative) * negative_unit, (both[1] - positive) * positive_unit
+        believed += (hist[code, 0] * negative_unit + hist[code, 1] * positive_unit) * share[code]
+        left_weight = left[0] + left[1]
+        positives = min(max(believed, 0.0), left_weight)
+        score = split_score(
+            given[0],
+            given[1],
+            (left_weight - positives, positives),
+            (total - left_weight - (of_positives - positives), of_positives - positives),
+        )
+        if score > found.scores[f] + tie:
+            if (limits[0] > 0.0 or limits[1] < 1.0) and not is_in_order(np.int64(0), limits, left, right):
+                continue
+            found.scores[f], found.splits[f] = score, s
+            goes_left[:] = left_weight >= half
+    if found.scores[f] < 0.0:
+        return
+    for k in range(n):
+        goes_left[order[k]] = k < found.splits[f]
+    found.missing_left[f] = goes_left[MISSING]
 
 
 @compiled_inside
@@ -216,7 +311,7 @@ def choose_split(
     ``leaf_of_code[joint code]`` is the leaf, ``leaf_sums[leaf, y]`` are the sums of its rows' integers. If nothing can
     be split, everything is on the left.
     """
-    scores, splits, missing_left = found
+    scores, splits, missing_left = found.scores, found.splits, found.missing_left
     best = 0
     for f in range(1, scores.shape[0]):
         if scores[f] > scores[best] + TIE * total:
@@ -227,10 +322,10 @@ def choose_split(
         code = columns.code_of[best, joint]
         if scores[best] < 0.0:
             goes_left = True
+        elif columns.categorical[best]:
+            goes_left = found.categories[best, code]
         elif code == MISSING:
             goes_left = missing_left[best]
-        elif columns.categorical[best]:
-            goes_left = code == splits[best]
         else:
             goes_left = code <= splits[best]
         leaf = LEFT if goes_left else RIGHT
