@@ -576,7 +576,10 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     def _native_learner(
         self, bundles: Any, train: Any, selection: Any, start: Floats, unit: float, partners: Any = None
     ) -> Any:
-        """Stumps or trees of depth two; a weight of one stands for ``unit`` rows."""
+        """Stumps or trees of depth two; a weight of one stands for ``unit`` rows.
+
+        Below a split only ``partners`` are asked about, or what ``interaction_cst`` allows.
+        """
         from ._fit.trees import SMOOTH, Growing, TreeLearner, read_orders, read_partners  # numba is needed only now
 
         names = [column.name for column in bundles.binner.columns]

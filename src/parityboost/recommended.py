@@ -14,7 +14,7 @@ import pandas as pd
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +37,8 @@ from .notions import NoNotion, StatisticalParity
 __all__ = ["ParityBoostClassifier"]
 
 MAX_BAGS = 1000
+# With n_bags="auto": of few rows each training is quick, and its choice noisy.
+FEW_ROWS, MANY_BAGS, USUAL_BAGS = 10_000, 8, 4
 _PARTS = "the rows that a bag trains on", "the rows that a bag holds out"
 HOW_TO_HOLD_OUT = (
     "merge groups, give more rows or splits of your own as n_bags, or use AdaFairClassifier, which can choose on the "
@@ -176,12 +178,12 @@ class ParityBoostClassifier(FairClassifier):
         **CONSTRAINTS,
         "dial": ["boolean"],
         "max_pairs": [Interval(Integral, 0, None, closed="left"), None],
-        "n_bags": [Interval(Integral, 1, MAX_BAGS, closed="both"), list, tuple, HasMethods(["split"])],
+        "n_bags": [StrOptions({"auto"}), Interval(Integral, 1, MAX_BAGS, closed="both"), list, tuple, HasMethods(["split"])],
     }
     notion: Any = "disparate_mistreatment"
-    n_bags: Any = 4
+    n_bags: Any = "auto"
     _: KW_ONLY
-    n_estimators: int = 200
+    n_estimators: int = 2000
     max_depth: int = 2
     c: float = 1.0
     epsilon: float = 0.0
@@ -193,11 +195,11 @@ class ParityBoostClassifier(FairClassifier):
     monotonic_cst: Any = None
     criterion: str = "gini"
     category_splits: str = "sets"
-    max_pairs: int | None = 30
+    max_pairs: int | None = 20
     max_bins: int = 255
     categorical_features: Any = "from_dtype"
     validation_fraction: float = 0.33
-    n_iter_no_change: int | None = None
+    n_iter_no_change: int | None = 100
     keep: float = 0.5
     dial: bool = False
     max_violation: float | None = None
@@ -244,8 +246,8 @@ class ParityBoostClassifier(FairClassifier):
         rng = check_random_state(self.random_state)
         read, about = self._read_fit(X, y, sensitive_features, sample_weight)
         rows = counted_rows(read).on_host()
-        folds = self._folds(about, rows, X, rng, read.sensitive_names)
         unit = of_choice = rows_per_weight(sample_weight, len(X))
+        folds = self._folds(about, rows, X, rng, read.sensitive_names, unit)
         X_given = given = None
         if validation is not None:
             X_given, given = self._read_validation(validation, about)
@@ -351,19 +353,21 @@ class ParityBoostClassifier(FairClassifier):
         from ._fit.loop import starting_factors
         from ._fit.pairs import choose_pairs
         from ._fit.progress import BagsProgress
-        from ._fit.trees import read_orders
+        from ._fit.trees import read_orders, read_partners
 
         start = read_class_weight(class_weight, about.labels.outcomes)
 
-        partners = None
+        partners = read_partners(self.interaction_cst, [column.name for column in table.bundles.binner.columns])
 
-        def make_learner(train: Any, selection: Any) -> Any:
+        def make_learner(train: Any, selection: Any, allowed: Any = None) -> Any:
             factors = starting_factors(train.sample.totals, start)
-            return self._native_learner(table.bundles, train, selection, factors, unit, partners)
+            among = partners if allowed is None else allowed
+            return self._native_learner(table.bundles, train, selection, factors, unit, among)
 
         if self.max_depth > 1 and self.max_pairs is not None:
             with Team(1, self.device) as team, table.samples(rows, folds[0], len(about.groups), team) as samples:
-                partners = choose_pairs(make_learner(*samples), settings, self.max_pairs)
+                make = partial(make_learner, *samples)
+                partners = choose_pairs(make, partners, settings, self.max_pairs, unit)
 
         progress = None
         if self.verbose:
@@ -383,13 +387,19 @@ class ParityBoostClassifier(FairClassifier):
             progress.close(sum(bag.boosted.choice.theta for bag in bags))
         return Trained(bags, ends, dial)
 
-    def _folds(self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str]) -> list[Any]:
+    def _folds(
+        self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str], unit: float
+    ) -> list[Any]:
         """Which rows each bag trains on and which it holds out."""
         from ._fit.bags import check_classes, draw_folds, read_folds
         from ._fit.samples import none_held_out
 
-        if isinstance(self.n_bags, Integral):
-            folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
+        n_bags = self.n_bags
+        if isinstance(n_bags, str) and n_bags == "auto":
+            n_rows = float(rows.masses.values.sum()) * rows.masses.unit * unit if len(rows.masses.values) else len(X)
+            n_bags = MANY_BAGS if n_rows < FEW_ROWS else USUAL_BAGS
+        if isinstance(n_bags, Integral):
+            folds = draw_folds(rows, int(n_bags), float(self.validation_fraction or 0), rng)
             if not len(folds[0].held):
                 cut = how_to_cut(about.groups, names)
                 raise ValueError(f"{none_held_out(len(rows.cell))}: {cut or HOW_TO_HOLD_OUT}")

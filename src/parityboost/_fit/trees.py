@@ -26,8 +26,8 @@ from .samples import CodedSample
 # size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
 # with it, on other halves than those of benchmarks/pairs.py.
 PRIOR = 0.001
-# Sets of categories are found as if so many average rows of each had the share of positives of all.
-SMOOTH = 10.0
+# What a category differs by from all others is believed by half if it has so many average rows; see ``best_set``.
+SMOOTH = 5.0
 MAX_TOGETHER = 32  # rounds that are boosted in one call
 # Rounds in one call look at no more cells of the training rows than this, which takes a tenth of a second or so: nobody
 # wants to wait longer for Ctrl-C.

@@ -43,9 +43,11 @@ MAX_COUNTED = 1 << 12
 N_STRETCHES = 1 << 12
 # A stretch of more than this share of the weight is divided into stretches of about a fourth of it.
 LARGE_SHARE = 1 / (1 << 11)
-# Where categories have to share codes: so few rows say nothing about a category, and each is ranked as if it had so many
-# average rows besides.
-LEAST_ROWS, SMOOTH_ROWS, LEAST_ROWS0 = 50, 10, 10
+# Where sets of categories are split, one of fewer rows is taken with others: it would go wherever chance has put it.
+LEAST_ROWS = 5
+# If more than fit into a byte have so many rows, they share codes with others of a similar share of positives. Those of
+# fewer rows would tell the model their labels by the company that they keep.
+MANY_ROWS, SMOOTH_ROWS = 50, 5
 
 
 @dataclass(frozen=True)
@@ -175,19 +177,18 @@ class CategoricalColumn:
         except TypeError as error:
             raise TypeError(f"column {name!r} has categories that cannot be sorted: {error}") from None
         mixed = mixed or len({isinstance(value, str) for value in values}) > 1
-        most, shared = min(max_bins, MAX_CATEGORIES), None
-        of_all = mass.sum(axis=1)
+        of_all, most, shared = mass.sum(axis=1), min(max_bins, MAX_CATEGORIES), None
         if rows_per_mass is not None:
-            order = [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS0]
+            order = [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS]
         if len(order) > most:
             n_given, why = len(order), ""
-            if rows_per_mass is None:
+            of_many = [i for i in order if of_all[i] * (rows_per_mass or 0.0) >= MANY_ROWS]
+            if len(of_many) > most:
+                order, why = of_many, f" (less than {MANY_ROWS} rows each)"
+                shared = _share_codes(mass[order], SMOOTH_ROWS / rows_per_mass, most)
+            else:
                 kept = set(sorted(order, key=lambda i: -of_all[i])[:most])
                 order = [i for i in order if i in kept]
-            else:
-                order = [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS]
-                why = f" (less than {LEAST_ROWS} rows each)"
-                shared = _share_codes(mass[order], SMOOTH_ROWS / rows_per_mass, most)
             if len(order) < n_given:
                 warn_caller(
                     f"column {name!r} has {n_given} categories, more than {most} (max_bins={max_bins}): the "
