@@ -574,24 +574,26 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         return GroupSource(about.groups, shares / shares.sum(), columns, grouping=about.grouping)
 
     def _native_learner(
-        self, bundles: Any, train: Any, selection: Any, start: Floats, unit: float, partners: Any = None
+        self, bundles: Any, train: Any, selection: Any, start: Floats, unit: float, shape: Any = None
     ) -> Any:
-        """Stumps or trees of depth two; a weight of one stands for ``unit`` rows.
-
-        Below a split only ``partners`` are asked about, or what ``interaction_cst`` allows.
-        """
-        from ._fit.trees import SMOOTH, Growing, TreeLearner, read_orders, read_partners  # numba is needed only now
+        """Stumps or trees of depth two; a weight of one stands for ``unit`` rows."""
+        from ._fit.trees import SMOOTH, Growing, TreeLearner, read_orders  # numba is needed only now
 
         names = [column.name for column in bundles.binner.columns]
         orders = read_orders(self._given("monotonic_cst"), names, bundles.binner)
-        if partners is None:
-            partners = read_partners(self._given("interaction_cst"), names)
         rate = float(self._given("learning_rate")) if self._given("update") == "real" else None
         smooth = None
         if self._given("category_splits") == "sets":
             smooth = SMOOTH / (float(train.sample.totals.sum()) * unit)
-        growing = Growing(self._given("max_depth", 1), self._given("criterion"), orders, partners, rate, smooth)
+        growing = Growing(shape or self._shape(names), self._given("criterion"), orders, rate, smooth)
         return TreeLearner(bundles, train, selection, start, growing)
+
+    def _shape(self, names: list[str]) -> Any:
+        """How deep trees are, and which columns they may ask about together."""
+        from ._fit.pairs import Shape
+        from ._fit.trees import read_partners
+
+        return Shape(self._given("max_depth", 1), read_partners(self._given("interaction_cst"), names))
 
     def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Any:
         from ._fit.progress import Progress

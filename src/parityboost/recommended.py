@@ -353,21 +353,19 @@ class ParityBoostClassifier(FairClassifier):
         from ._fit.loop import starting_factors
         from ._fit.pairs import choose_pairs
         from ._fit.progress import BagsProgress
-        from ._fit.trees import read_orders, read_partners
+        from ._fit.trees import read_orders
 
         start = read_class_weight(class_weight, about.labels.outcomes)
 
-        partners = read_partners(self.interaction_cst, [column.name for column in table.bundles.binner.columns])
+        shape = self._shape([column.name for column in table.bundles.binner.columns])
 
-        def make_learner(train: Any, selection: Any, allowed: Any = None) -> Any:
+        def make_learner(train: Any, selection: Any, other: Any = None) -> Any:
             factors = starting_factors(train.sample.totals, start)
-            among = partners if allowed is None else allowed
-            return self._native_learner(table.bundles, train, selection, factors, unit, among)
+            return self._native_learner(table.bundles, train, selection, factors, unit, other or shape)
 
         if self.max_depth > 1 and self.max_pairs is not None:
             with Team(1, self.device) as team, table.samples(rows, folds[0], len(about.groups), team) as samples:
-                make = partial(make_learner, *samples)
-                partners = choose_pairs(make, partners, settings, self.max_pairs, unit)
+                shape = choose_pairs(partial(make_learner, *samples), shape, settings, self.max_pairs)
 
         progress = None
         if self.verbose:

@@ -20,6 +20,7 @@ from .._model.trees import Split, Tree, TreeRounds
 from .._table.binning import Binner, Bundles
 from .._table.values import listed
 from .loop import Round, Trained, charges_of
+from .pairs import Shape
 from .samples import CodedSample
 
 # A split is judged as if so much of all weight was in each of its leaves besides, of either class: with steps of any
@@ -39,10 +40,9 @@ UPDATES = {"real": boosting.REAL, "confidence": boosting.CONFIDENCE, "discrete":
 class Growing(NamedTuple):
     """How trees are grown; the names are the estimator's parameters, read."""
 
-    depth: int
+    shape: Shape
     criterion: str
     orders: NDArray[np.int8] | None  # 1 or -1 for columns with which the score may only rise or fall
-    partners: NDArray[np.bool_]  # [set, column]: a tree asks only about columns of one set
     rate: float | None  # leaves vote with so much of half their log-odds, not with -1 or 1
     smooth: float | None  # what is added to each category to put them in order; None: they are split one by one
 
@@ -90,7 +90,7 @@ class TreeLearner:
         histograms = np.zeros((len(bundles.sizes), 2, 2, N_CODES), dtype=np.int64)
         known = histograms, self.rows.sum_masses(), columns, allowed, found, Grown.room(), hist
         self._search = splitting.Search(*known)
-        self._part = np.empty_like(histograms if growing.depth > 1 else histograms[:0])
+        self._part = np.empty_like(histograms if growing.shape.depth > 1 else histograms[:0])
 
     def _place(self, train: CodedSample) -> Any:
         return train.place(self._bundles.bundle_of)
@@ -148,11 +148,11 @@ class TreeLearner:
         grown.limits[2] = 0.0, 1.0, splitting.TIE * total
         find_splits(histograms, grown.limits[2])
         small = boosting.settle_root(histograms, search, weighing)
-        if self._growing.depth > 1 and small != NONE:
+        if self._growing.shape.depth > 1 and small != NONE:
             part = self._part
             part[:] = 0
             self.rows.add_side(grown, small, part)
-            boosting.list_partners(self._growing.partners, grown.features[0], allowed)
+            boosting.list_partners(self._growing.shape.partners, grown.features[0], allowed)
             for side in (small, 1 - small):
                 if side != small:
                     np.subtract(histograms, part, out=part)
@@ -257,11 +257,11 @@ class Several:
         growing, rows, others = learner._growing, learner.rows, learner.selection_rows
         self.most = most = max(min(most, MAX_CELLS // max(rows.arrays.codes.size, 1)), 1)
         self._below = None
-        if growing.depth > 1:
+        if growing.shape.depth > 1:
             rows.room_for_leaves()
             others.room_for_leaves()
             self._below = boosting.Below(
-                rows.room_for_side(), np.empty(N_CODES, dtype=np.uint8), learner._part, growing.partners
+                rows.room_for_side(), np.empty(N_CODES, dtype=np.uint8), learner._part, growing.shape.partners
             )
         self._train, self._other, has_others = rows.arrays, others.arrays, others is not rows
         if not has_others:
