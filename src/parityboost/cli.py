@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._cli._files import check_files, check_report, is_standard
+from ._cli._files import is_standard
 from ._cli._reproduce import run_reproduction, show_datasets
 from ._cli._running import as_number, list_options, one_sentence, read_bands, read_format, say, show_version, stop_if
 from ._table.grouping import Grouping
@@ -208,18 +208,13 @@ def _make_app() -> "typer.Typer":
         from ._cli import _models
 
         with one_sentence():
-            check_files({"the data": data, "--about": about}, {"--report": report})
-            check_report("--report", report)
             grouping = Grouping(read_bands(bands), missing_group)
             named = {"scores": scores, "weights": weights}
             stated = {"positive_label": positive, "favourable": favourable, "confidence": confidence}
-            text_format = read_format(encoding, sep, decimal)
-            found = _models.audit(data, target, prediction, sensitive, named, stated, grouping, text_format)
-            too_far = _models.exceeding(found.measures, fail_above, measure)
-            say(str(found))
-            if report is not None:
-                _models.write_audit(found, _models.Page(report, title, about, fail_above), data, measure)
-                say(f"Report: {report}")
+            page, text_format = _models.Page(report, title, about, fail_above), read_format(encoding, sep, decimal)
+            given = data, target, prediction, sensitive, named, stated, grouping, page, measure, text_format
+            told, too_far = _models.audit(*given)
+            say("\n".join(told))
         stop_if(too_far)
 
     @app.command(cls=several)

@@ -77,7 +77,6 @@ def check_report(option: str, path: Path | None) -> None:
 
 
 def check_model_file(command: str, path: Path, instead: str) -> None:
-    """A table where a model belongs."""
     if is_table(path) or path.is_dir():
         raise ValueError(
             f"{command} takes a model file first, such as train writes, got the table {str(path)!r}: {instead}"
@@ -85,12 +84,10 @@ def check_model_file(command: str, path: Path, instead: str) -> None:
 
 
 def is_standard(path: Path | None) -> bool:
-    """Whether standard input or output is meant."""
     return path is not None and str(path) == STANDARD
 
 
 def standard_output() -> Any:
-    """The bytes of standard output."""
     sys.stdout.flush()
     return sys.stdout.buffer
 

@@ -89,7 +89,6 @@ def read_format(encoding: str | None, sep: str | None, decimal: str | None) -> T
 
 
 def as_number(option: str, text: str) -> float:
-    """An option that is a number or one of some words."""
     try:
         return float(text)
     except ValueError:
@@ -97,7 +96,6 @@ def as_number(option: str, text: str) -> float:
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and end, if asked to."""
     import typer
 
     if wanted:
@@ -124,7 +122,6 @@ def say(text: str, err: bool = False) -> None:
 
 
 def one_line(value: object) -> str:
-    """A name or value inside a line."""
     return printable(str(value), keep="")
 
 

@@ -57,11 +57,6 @@ def columns_of(model: Any) -> dict[str, Any]:
     return {column.name: column for column in model.glass_box_.columns}
 
 
-def outcomes_of(model: Any) -> Any:
-    """The negative and the positive label."""
-    return model.classes_[::-1] if model.classes_.tolist()[0] == model.positive_ else model.classes_
-
-
 def read_pieces(
     path: Path, model: Any, sensitive: list[str] | None = None, text_format: TextFormat = AS_FOUND
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:

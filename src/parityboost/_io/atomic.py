@@ -25,6 +25,7 @@ LONGEST_NAME = 50  # of the target in the temporary file's: in UTF-8 up to four 
 STALE_SECONDS = 24 * 3600  # where files cannot be locked
 NOT_FILES = {stat.S_IFDIR: "folder", stat.S_IFBLK: "disk", stat.S_IFSOCK: "socket"}
 
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A name to write under beside ``path``, which it replaces once all is written; a reader, or a crash, finds the old
@@ -58,7 +59,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Replace a file by new content in one step."""
     data = content.encode("utf8") if isinstance(content, str) else content
     with replacing(path) as temporary, naming(path), temporary.open("wb") as file:
         file.write(data)

@@ -79,7 +79,6 @@ def encode_value(value: Any, where: str) -> Any:
 
 
 def decode_value(value: Any, depth: int = 0) -> Any:
-    """The reverse of :func:`encode_value`."""
     if value is None or type(value) in (bool, str):
         return value
     if type(value) is int:
@@ -117,14 +116,12 @@ def decode_value(value: Any, depth: int = 0) -> Any:
 
 
 def whole(value: int, low: int, high: int, where: str = "") -> int:
-    """A number that is in its range."""
     if not low <= value <= high:
         fail(where, f"a whole number from {low} to {high}", value)
     return value
 
 
 def one_of(value: Any, choices: Collection[str], where: str) -> str:
-    """A text that is known."""
     if not isinstance(value, str) or value not in choices:
         fail(where, f"one of {', '.join(map(repr, choices))}", value)
     return value

@@ -56,6 +56,11 @@ FITTED_WITH = ("notion", "c", "sensitive_feature", "bands", "missing_group")
 
 def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file, all of it or nothing."""
+    write_atomically(path, to_bytes(model))
+
+
+def to_bytes(model: Any) -> bytes:
+    """The file of a fitted model."""
     data = render(Document.of_model(model))
     if isinstance(getattr(model, "random_state", None), np.random.RandomState):
         warn_caller(
@@ -63,7 +68,7 @@ def save(model: Any, path: Any) -> None:
             "Use an integer if it is to be fitted again with the same split"
         )
     read(data, verify=True)  # what is written can be read: the limits of reading apply to writing too
-    write_atomically(path, data)
+    return data
 
 
 def load(path: Any, *, verify: bool = True) -> Any:
@@ -134,8 +139,6 @@ def read(data: bytes, verify: bool) -> Any:
 
 
 class Document(Record, kw_only=True):
-    """A file."""
-
     format: str
     version: int
     class_: str = field(name="class")
@@ -305,7 +308,6 @@ class Document(Record, kw_only=True):
 
 
 def find_class(name: str) -> Any:
-    """A class that can be stored."""
     return getattr(import_module(CLASSES[name]), name)
 
 
@@ -377,7 +379,6 @@ class Pairs(Record):
 
 
 def encode_parameter(name: str, value: Any) -> Any:
-    """A parameter as JSON."""
     where = f"parameter {name}"
     if isinstance(value, np.random.RandomState):
         return None
@@ -414,7 +415,6 @@ def _is_known(notion: FairnessNotion) -> bool:
 
 
 def decode_parameter(value: Any) -> Any:
-    """The reverse of :func:`encode_parameter`."""
     if isinstance(value, list):
         if len(value) > limits.MAX_LIST:
             fail("", f"a list of 0 to {limits.MAX_LIST} values", value)

@@ -47,7 +47,6 @@ class Part(NamedTuple):
 
 
 def read_parts(source: GroupSource) -> list[Part]:
-    """The parts of the groups, in their order."""
     cuts = [read_edges(name, edges) for name, edges in (source.grouping.bands or {}).items()]
     missing, parts = source.grouping.missing_group, []
     for name, in_groups in zip(own_names(source), zip(*_as_tuples(source.groups), strict=True), strict=True):
@@ -197,7 +196,6 @@ def onnx_inputs(model: Any, X: Any, *, sensitive_features: Any = None) -> dict[s
 
 
 def _own_inputs(parts: list[Part], sensitive_features: Any, n_rows: int) -> list[NDArray[Any]]:
-    """The groups of rows as inputs of the graph."""
     frame = sensitive_frame(sensitive_features)
     if frame.shape != (n_rows, len(parts)):
         raise ValueError(

@@ -36,7 +36,6 @@ def unused_name(name: str, taken: set[str]) -> str:
 
 
 def is_text(column: Column) -> bool:
-    """Whether a column's input is text."""
     return not isinstance(column, NumericColumn) and not all(
         isinstance(value, (bool, int, float)) for value in column.categories
     )
@@ -78,8 +77,6 @@ class Code(NamedTuple):
 
 
 class Graph:
-    """A graph in the making."""
-
     def __init__(self, onnx: Any, inputs: list[str]) -> None:
         self.onnx = onnx
         self.inputs = inputs
@@ -163,7 +160,6 @@ class Graph:
         return self.node("ReduceSum", numbers, self.constant([1]), keepdims=0)
 
     def zeros(self) -> str:
-        """A zero per row."""
         rows = self.node("Gather", self.node("Shape", self.inputs[0]), self.constant([0]))
         return self.node("ConstantOfShape", rows, value=self.onnx.numpy_helper.from_array(np.zeros(1)))
 

@@ -61,7 +61,6 @@ AS_GIVEN = Grouping()  # every value is a group, and none may be missing
 
 
 def read_edges(name: Any, values: Any) -> list[float]:
-    """Where a column is cut."""
     numbers = [values] if isinstance(values, Real) else values
     if isinstance(numbers, str) or not isinstance(numbers, (Sequence, np.ndarray)) or not len(numbers):
         raise ValueError(f"bands: column {name!r} needs a list of numbers to cut at, such as [25, 40], got {values!r}")
@@ -137,7 +136,6 @@ class Sensitive:
             )
 
     def check_found(self, groups: NDArray[Any]) -> None:
-        """Whether the groups are enough."""
         if len(groups) < 2 and self.needed_for:
             raise ValueError(
                 f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed for "

@@ -110,7 +110,6 @@ def _find_stretches(name: str, fact: Numbers) -> Generator[tuple[Any, ...] | Non
 
 
 def part_sources(number: int, x: Any, rows: Rows) -> list[Source]:
-    """The columns of a partition of X."""
     check_part(number, x, rows.n_rows)
     if isinstance(x, np.ndarray) and x.dtype.kind in "US":
         x = x.astype(object)
@@ -157,8 +156,6 @@ def _source_of(name: str, kinds: tuple[tuple[str, list[Any]], ...]) -> Source:
 
 
 class Numbers(NamedTuple):
-    """What occurs in a column of numbers."""
-
     n: int  # numbers that are not missing
     lowest: float
     highest: float
@@ -195,7 +192,6 @@ def _look_at(
 
 
 def _present(values: Floats, weights: Integers | None) -> tuple[Floats, Integers | None]:
-    """Without what is missing."""
     there = ~np.isnan(values)
     return (values, weights) if there.all() else (values[there], None if weights is None else weights[there])
 
@@ -205,7 +201,6 @@ def _distinct(values: Floats, weights: Any) -> Stretches:
 
 
 def _few_distinct(values: Floats, weights: Integers | None) -> Stretches | None:
-    """The distinct values, if they are few."""
     distinct, masses = np.empty(MAX_COUNTED), np.empty(MAX_COUNTED, dtype=np.int64)
     n = kernels.find_masses(values, NO_MASS if weights is None else weights, distinct, masses)
     return None if n > MAX_COUNTED else _distinct(distinct[:n], masses[:n])
@@ -217,7 +212,6 @@ def _together(parts: list[Stretches]) -> Stretches:
 
 
 def _merge_looks(looks: list[list[Any]], exact: bool) -> list[Any]:
-    """What occurs in several partitions together."""
     return [_merge_column(column, exact) for column in zip(*looks, strict=True)]
 
 
@@ -264,7 +258,6 @@ def _count_stretches(
 
 
 def _merge_answers(answers: list[dict[int, tuple[Any, ...]]]) -> dict[int, tuple[Any, ...]]:
-    """Of several partitions together."""
     merged: dict[int, tuple[Any, ...]] = {}
     for j, first in answers[0].items():
         if isinstance(first, Stretches):

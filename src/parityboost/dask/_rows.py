@@ -77,7 +77,6 @@ def empty_table(X: Any) -> Any:
 
 
 def _matching(name: str, values: Any, X: Any, parts: list[Delayed]) -> list[Delayed]:
-    """The partitions of what belongs to X, which has to be divided as X is."""
     if not is_frame(values) and not is_frame(X) and values.chunks[0] != X.chunks[0]:
         is_known = not np.isnan([*values.chunks[0], *X.chunks[0]]).any()
         if is_known and values.shape[0] == X.shape[0]:
@@ -107,7 +106,6 @@ class RowFacts(NamedTuple):
 
 
 def read_facts(number: int, y: Any, sensitive: Any, weight: Any, names: list[str] | None, bands: Any) -> RowFacts:
-    """Of one partition; ``names`` are those of sensitive columns of an Array."""
     n_rows, weights, _, y, groups = _read_part(number, y, sensitive, weight, names)
     labels, is_missing = label_values(y)
     missing = {}
@@ -132,7 +130,6 @@ class Rows(NamedTuple):
 
     @property
     def positions(self) -> NDArray[np.intp]:
-        """Of the rows that count, in the partition."""
         return np.arange(self.n_rows) if self.keep is None else np.flatnonzero(self.keep)
 
     def masses(self, exponent: int) -> Integers:
@@ -140,7 +137,6 @@ class Rows(NamedTuple):
         return np.empty(0, dtype=np.int64) if self.weights is None else whole_masses(self.weights, exponent)
 
     def is_held(self, held: Held) -> NDArray[np.bool_]:
-        """Which of the rows that count are held out."""
         if isinstance(held, bool):
             return np.full(len(self.cell), held)
         mask = np.zeros(len(self.cell), dtype=np.bool_)
@@ -150,7 +146,6 @@ class Rows(NamedTuple):
         return mask
 
     def per_cell(self, n_groups: int) -> Integers:
-        """How many rows count."""
         return np.bincount(self.cell, minlength=2 * n_groups)
 
     def cell_masses(self, held: Held, exponent: int, n_groups: int) -> Floats:
@@ -249,7 +244,6 @@ class PreparedRows:
 
     @property
     def n_kept(self) -> int:
-        """How many are not held out."""
         return self.n_counted - int(self.n_held.sum())
 
     @property
