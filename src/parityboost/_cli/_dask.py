@@ -40,17 +40,9 @@ def cluster(address: str, jobs: int) -> Iterator[Any]:
             yield client
         return
     n_workers = jobs if jobs > 0 else CPU_COUNT
+    how = {"n_workers": n_workers, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     limit = int(SHARE_OF_MEMORY * MEMORY_LIMIT / n_workers)
-    with (
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            memory_limit=limit,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        ) as local,
-        Client(local) as client,
-    ):
+    with LocalCluster(**how, memory_limit=limit) as local, Client(local) as client:
         yield client
 
 
@@ -125,8 +117,7 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], addre
 
 
 def _predict_part(part: pd.DataFrame, model: Any, sensitive: list[str]) -> pd.DataFrame:
-    labels = pd.Series(
-        model.about_.labels.outcomes.tolist()
-    )  # as pandas has such values, whatever the model's array holds
+    # As pandas has such values, whatever the model's array holds.
+    labels = pd.Series(model.about_.labels.outcomes.tolist())
     added = predictions(model, part[list(model.feature_names_in_)], part[sensitive])
     return part.assign(**(added | {"prediction": labels.take(added["prediction"]).array}))

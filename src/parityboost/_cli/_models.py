@@ -388,13 +388,11 @@ def exceeding(found: pd.DataFrame, limit: float | None, measures: list[str] | No
     if limit is None:
         return []
     watched = found[found["measure"].isin(measures or NOTIONS)]
-    undefined = watched[watched["lower"].isna()]
-    rows = watched[watched["lower"] > limit]
-    return [
-        f"{row['measure']} of {row['attribute']} is not defined, so it cannot be told whether it is above {limit:g}"
-        for row in undefined.to_dict("records")
-    ] + [
-        f"{row['measure']} of {row['attribute']} is {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], "
-        f"above {limit:g}"
-        for row in rows.to_dict("records")
-    ]
+    lines = []
+    for row in watched.to_dict("records"):
+        what = f"{row['measure']} of {row['attribute']} is"
+        if np.isnan(row["lower"]):
+            lines.append(f"{what} not defined, so it cannot be told whether it is above {limit:g}")
+        elif row["lower"] > limit:
+            lines.append(f"{what} {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], above {limit:g}")
+    return lines

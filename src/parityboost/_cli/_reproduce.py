@@ -8,6 +8,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._running import say
+
 if TYPE_CHECKING:
     from ..paper.experiments import Run
 
@@ -55,7 +57,6 @@ def run_reproduction(
     retry_failed: bool,
 ) -> None:
     """Make the runs that are missing, then write everything."""
-    import typer
     from rich.console import Console
 
     from ..datasets._loaders import TABLE_1
@@ -85,20 +86,20 @@ def run_reproduction(
             perform(runs, store, n_jobs, on_done, retry_failed)
     except KeyboardInterrupt:
         left = len(store.missing(runs))
-        typer.echo(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command_of(asked, out)}", err=True)
-        raise typer.Exit(130) from None
+        say(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command_of(asked, out)}", err=True)
+        raise SystemExit(130) from None
     if scope != asked:
         console.print(f"{out} keeps what it has: it now shows {scope}.", highlight=False)
     with console.status("Writing tables and figures …"):
         claims = write_all(scope, store, out, command_of(scope, out))
     show_claims(claims, list(scope.settings))
     for name in scope.settings:
-        typer.echo(count_claims(claims, name).replace("**", ""))
-    typer.echo(f"Everything is in {out / 'README.md'}")
+        say(count_claims(claims, name).replace("**", ""))
+    say(f"Everything is in {out / 'README.md'}")
     failed = sum(record is not None and record["status"] == "failed" for record in map(store.load, runs))
     if failed:
-        typer.echo(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
-        raise typer.Exit(1)
+        say(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
+        raise SystemExit(1)
 
 
 def check_folder(out: Path, title: str) -> None:

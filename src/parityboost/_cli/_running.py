@@ -96,22 +96,18 @@ def as_number(option: str, text: str) -> float:
 
 
 def show_version(wanted: bool) -> None:
-    import typer
-
     if wanted:
         from .. import __version__
 
-        typer.echo(f"parityboost {__version__}")
-        raise typer.Exit
+        say(f"parityboost {__version__}")
+        raise SystemExit
 
 
 def stop_if(too_far: list[str]) -> None:
     """End with exit code 1 if a limit is not kept."""
-    import typer
-
     if too_far:
         say("\n".join(too_far), err=True)
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def say(text: str, err: bool = False) -> None:
@@ -133,8 +129,6 @@ def shortened(text: str, length: int = 80) -> str:
 @contextmanager
 def one_sentence() -> Iterator[None]:
     """Bad input ends in one sentence on standard error and exit code 2, not in a traceback."""
-    import typer
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other libraries, to their developers
@@ -144,11 +138,11 @@ def one_sentence() -> Iterator[None]:
     except BrokenPipeError:  # whoever reads our output has read enough, as head does
         with suppress(OSError, ValueError):  # nothing is left for Python to write when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
+        raise SystemExit(1) from None
     except (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         say(f"Error: {text}", err=True)
-        raise typer.Exit(2) from error
+        raise SystemExit(2) from error
 
 
 @contextmanager

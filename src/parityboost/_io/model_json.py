@@ -32,10 +32,11 @@ from .._model.trees import EstimatorRounds, TreeRounds
 from .._table.binning import Binner
 from .._table.grouping import Grouping
 from .._table.reading import Labels as TwoLabels
+from .._table.values import object_array
 from ..notions import NOTION_NAMES, FairnessNotion, get_notion
 from . import limits
 from .atomic import write_atomically
-from .json_values import Labels, decode_distinct, decode_value, decode_values, encode_value, object_array, one_of, whole
+from .json_values import Labels, decode_distinct, decode_value, decode_values, encode_value, one_of, whole
 from .older import upgraded
 from .parts import Average, Chosen, Column, OneOrMore, PerGroup, Stage, Tree, TreePair, exactly, thresholds
 from .strict_json import ModelFileError, Record, at, convert, each, each_field, fail, inside, parse, render, shown_key
@@ -228,11 +229,15 @@ class Document(Record, kw_only=True):
             grouping = checked(lambda: Grouping(original._given("bands"), original._given("missing_group")))
         with at("classes"):
             classes = self.classes.read()
-        stated = decode_fields({"positive": self.positive, "favourable": self.favourable}, ("positive", "favourable"))
+        stated = each_field({"positive": self.positive, "favourable": self.favourable}, decode_parameter)
         labels = checked(lambda: TwoLabels.of(classes, **stated))
         groups = object_array(decode_distinct(self.groups, "groups"))
         binner = Binner(tuple(each("columns", self.columns, Column.read)))
-        self._check_names()
+        taken: set[str] = set()
+        for j, column in enumerate(self.columns):
+            if column.name in taken:
+                fail(f"columns[{j}].name", "a name that no other column has", column.name)
+            taken.add(column.name)
         names = object_array([column.name for column in binner.columns]) if self.named_columns else None
         about = About(labels, groups, len(binner.columns), names, settings, feature, grouping, None, self.rows)
         about, n_groups = replace(about, warnings=tuple(self.warnings)), None
@@ -276,13 +281,6 @@ class Document(Record, kw_only=True):
         if names is not None:
             model.feature_names_in_ = names
         return model
-
-    def _check_names(self) -> None:
-        taken: set[str] = set()
-        for j, column in enumerate(self.columns):
-            if column.name in taken:
-                fail(f"columns[{j}].name", "a name that no other column has", column.name)
-            taken.add(column.name)
 
     def _read_rounds(self, binner: Binner) -> TreeRounds:
         trees = each("trees", self.trees, lambda tree: tree.read(binner))

@@ -194,12 +194,17 @@ def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
     return frame
 
 
-def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
-    """The columns of X that ``sensitive_feature`` names."""
+def named_positions(X: TableLike, names: Any) -> list[int]:
+    """Where in X the columns are that ``sensitive_feature`` names."""
     wanted = list(names) if isinstance(names, (list, tuple)) else [names]
     if not wanted:
         raise ValueError(f"sensitive_feature={names!r} names no column of X")
-    positions = [column_position(X, name, "sensitive_feature") for name in wanted]
+    return [column_position(X, name, "sensitive_feature") for name in wanted]
+
+
+def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
+    """The columns of X that ``sensitive_feature`` names."""
+    positions = named_positions(X, names)
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, positions]
     dtype = object if X.dtype == object else None  # no guess at what objects are

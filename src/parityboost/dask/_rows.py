@@ -18,10 +18,11 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats, Integers
 from .._fit.samples import MassSums, find_exponent, measure_masses, warn_of_none_held_out, whole_masses
+from .._model.groups import sensitive_positions
 from .._table.grouping import NO_GROUPS, Grouping, Sensitive, read_groups, refuse_missing_groups, sensitive_frame
 from .._table.lazy import is_collection, is_frame, partitions_of
 from .._table.reading import Labels, cells, held_out_ranks, label_values, read_target, refuse_missing_labels
-from .._table.sources import column_names, column_position
+from .._table.sources import column_names
 from .._table.values import short
 from .._table.weights import WeightSums, plain_weights
 from ._cluster import Cluster, Delayed, Future
@@ -53,10 +54,7 @@ def read_collections(X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feat
         raise ValueError(f"X must be a Dask DataFrame or a two-dimensional Array, got {X.ndim} dimension(s)")
     meta, names = empty_table(X), None
     if sensitive is None and sensitive_feature is not None:
-        wanted = sensitive_feature if isinstance(sensitive_feature, (list, tuple)) else [sensitive_feature]
-        if not wanted:
-            raise ValueError(f"sensitive_feature={sensitive_feature!r} names no column of X")
-        positions = [column_position(meta, name, "sensitive_feature") for name in wanted]
+        positions = list(sensitive_positions(meta, None, sensitive_feature))
         sensitive = X.iloc[:, positions] if is_frame(X) else X[:, positions]
         names = None if is_frame(X) else [column_names(meta)[j] for j in positions]
     parts = partitions_of(X)
@@ -241,10 +239,6 @@ class PreparedRows:
     @property
     def n_counted(self) -> int:
         return int(self.counts.sum())
-
-    @property
-    def n_kept(self) -> int:
-        return self.n_counted - int(self.n_held.sum())
 
     @property
     def unit(self) -> float:
