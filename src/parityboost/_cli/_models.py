@@ -29,7 +29,7 @@ from ..estimators import AdaFairClassifier
 from ..metrics import group_counts
 from ..notions import FairnessNotion, get_notion
 from ..recommended import ParityBoostClassifier
-from ._files import as_files, check_files, check_model_file, check_report, is_standard, standard_output
+from ._files import as_files, check_files, check_model_file, is_standard, standard_output
 from ._running import in_words_of_the_command_line, shortened, with_labels
 from ._tables import read_pieces, table_writer
 
@@ -67,7 +67,9 @@ class Page(NamedTuple):
         """Say what is wrong before any work is done."""
         from ..report._card import read_about
 
-        check_report(option, self.path)
+        if self.path is not None and self.path.suffix.lower() not in (".html", ".htm", ".md", ".json"):
+            advice = "; a browser prints the page as PDF" if self.path.suffix.lower() == ".pdf" else ""
+            raise ValueError(f"{option} must end in .html, .md or .json, got {str(self.path)!r}{advice}")
         read_about(self.about)
         if self.fail_above is not None and not 0 <= self.fail_above < np.inf:
             raise ValueError(f"--fail-above must be a difference such as 0.1, got {self.fail_above:g}")

@@ -17,6 +17,7 @@ import pandas as pd
 
 from .._io.atomic import naming, replacing
 from .._table.binning import CategoricalColumn, NumericColumn
+from .._table.grouping import first_few
 from .._table.values import listed, short
 from ..datasets import _formats as formats
 from ..datasets._formats import AS_FOUND, TextFormat
@@ -109,9 +110,7 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
     """All columns of the model have to be in the file; others do not matter."""
     missing = sorted(wanted - set(found))
     if missing:
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        names = ", ".join(map(repr, missing[:5])) + more
-        hint = formats.hint_at_spaces(missing, found)
+        names, hint = first_few(list(map(repr, missing))), formats.hint_at_spaces(missing, found)
         raise ValueError(f"{path} lacks {names}, which the model needs; its columns are {listed(list(found))}{hint}")
 
 

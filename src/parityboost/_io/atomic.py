@@ -48,9 +48,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
             with naming(path):
                 if old is not None:
-                    if hasattr(os, "chown"):
-                        with suppress(PermissionError):
-                            os.chown(temporary, old.st_uid, old.st_gid)
+                    with suppress(AttributeError, PermissionError):  # Windows has no owners
+                        os.chown(temporary, old.st_uid, old.st_gid)
                     temporary.chmod(stat.S_IMODE(old.st_mode))
                 temporary.replace(target)
         finally:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from numbers import Integral
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +23,7 @@ import pandas as pd
 from msgspec import Meta, field
 from sklearn.utils.validation import check_is_fitted
 
+from .. import __version__
 from .._caller import warn_caller
 from .._engine.threads import MAX_THREADS
 from .._model.dial import WEIGHTS
@@ -51,7 +52,7 @@ CLASSES = {
     "AdaBoostClassifier": "parityboost.adaboost",
     "SMOTEBoostClassifier": "parityboost.paper.baselines.smoteboost",
 }
-LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
+LIBRARIES = ("numpy", "pandas", "scikit-learn", "numba")
 FITTED_WITH = ("notion", "c", "sensitive_feature", "bands", "missing_group")
 
 
@@ -190,7 +191,8 @@ class Document(Record, kw_only=True):
             format=FORMAT,
             version=VERSION,
             class_=name,
-            made_with={"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}},
+            made_with={"python": platform.python_version(), "parityboost": __version__}
+            | {x: version(x) for x in LIBRARIES},
             parameters={key: encode_parameter(key, value) for key, value in _parameters(model).items()},
             fitted_with=_fitted_with(model),
             warnings=list(about.warnings),
@@ -335,13 +337,6 @@ def _fitted_with(model: Any) -> dict[str, Any]:
         if was != is_now:
             changed[name] = was
     return changed
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:  # run from its source without being installed
-        return "unknown"
 
 
 def _encode_history(column: Any) -> list[Any]:
