@@ -22,16 +22,20 @@ LABEL = re.compile(r"(?<=class )'([01])'|(?<=predicts )'([01])'")
 PARAMETER = re.compile(r"\b(keep|threshold|max_violation|class_weight)=('?)([^\s,()']+)\2")
 
 
-def list_options() -> Any:
-    """A kind of command whose repeated options take several values at once: ``--dataset adult bank``."""
+def command_class() -> Any:
+    """What our commands are: bad input ends in one sentence, and an option takes several values at once."""
     from typer.core import TyperCommand
 
-    class ListOptions(TyperCommand):
+    class Command(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             many = {name for p in self.params if getattr(p, "multiple", False) for name in p.opts}
             return super().parse_args(ctx, spread(with_address(args), many))
 
-    return ListOptions
+        def invoke(self, ctx: Any) -> Any:
+            with one_sentence():
+                return super().invoke(ctx)
+
+    return Command
 
 
 def spread(args: list[str], many: set[str]) -> list[str]:
