@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._cli._files import check_files, check_report, is_standard
+from ._cli._files import is_standard
 from ._cli._reproduce import run_reproduction, show_datasets
-from ._cli._running import as_number, list_options, one_sentence, read_bands, read_format, say, show_version, stop_if
+from ._cli._running import as_number, command_class, read_bands, read_format, say, show_version, stop_if
 from ._table.grouping import Grouping
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _make_app() -> "typer.Typer":
     import typer
     from typer import Argument, Option
 
-    several = list_options()
+    ours = command_class()
     app = typer.Typer(
         name="parityboost",
         help="Fairness-aware boosting: train, audit, explain, and reproduce the paper behind it.",
@@ -65,16 +65,15 @@ def _make_app() -> "typer.Typer":
 
         module.main()
 
-    @app.command()
+    @app.command(cls=ours)
     def datasets(
         name: list[str] | None = Argument(None, help="adult, bank, compas, kdd; all if none is given."),
         download: bool = Option(False, "--download", help="Fetch what is not on this machine."),
     ) -> None:
         """The paper's datasets: which are here, and its Table 1 of those."""
-        with one_sentence():
-            show_datasets(name or None, download)
+        show_datasets(name or None, download)
 
-    @app.command(cls=several)
+    @app.command(cls=ours)
     def train(
         data: Path = Argument(..., help=f"{TABLE}."),
         target: str = Option(..., help="Column to predict; it has two values."),
@@ -137,27 +136,26 @@ def _make_app() -> "typer.Typer":
         """Train on a table, save the model, write a report."""
         from ._cli import _dask, _models
 
-        with one_sentence():
-            words = (None, "auto", "per_group")
-            cut = threshold if threshold in words else as_number("--threshold", str(threshold))
-            chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial or None}
-            chosen |= {"threshold": cut, "class_weight": class_weight, "keep": keep}
-            parameters = {"method": method, "notion": notion, "c": c, "epsilon": epsilon, "n_jobs": jobs}
-            parameters |= {"max_violation": max_violation, "random_state": seed, "device": device}
-            parameters |= {"bands": read_bands(bands), "missing_group": missing_group, "favourable": favourable}
-            parameters |= {name: value for name, value in chosen.items() if value is not None}
-            roles = _models.Roles(target, positive, sensitive, drop or [], exclude_sensitive)
-            if dask is not None:
-                _dask.refuse(report=report, title=title, about=about, fail_above=fail_above, holdout=holdout)
-                _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
-                return say(_dask.train(data, roles, parameters, model, dask))
-            page = _models.Page(report, title, about, fail_above)
-            text_format = read_format(encoding, sep, decimal)
-            told, too_far = _models.train(data, roles, parameters, model, page, holdout, text_format)
-            say(told, err=is_standard(model))
+        words = (None, "auto", "per_group")
+        cut = threshold if threshold in words else as_number("--threshold", str(threshold))
+        chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial or None}
+        chosen |= {"threshold": cut, "class_weight": class_weight, "keep": keep}
+        parameters = {"method": method, "notion": notion, "c": c, "epsilon": epsilon, "n_jobs": jobs}
+        parameters |= {"max_violation": max_violation, "random_state": seed, "device": device}
+        parameters |= {"bands": read_bands(bands), "missing_group": missing_group, "favourable": favourable}
+        parameters |= {name: value for name, value in chosen.items() if value is not None}
+        roles = _models.Roles(target, positive, sensitive, drop or [], exclude_sensitive)
+        if dask is not None:
+            _dask.refuse(report=report, title=title, about=about, fail_above=fail_above, holdout=holdout)
+            _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
+            return say(_dask.train(data, roles, parameters, model, dask))
+        page = _models.Page(report, title, about, fail_above)
+        text_format = read_format(encoding, sep, decimal)
+        told, too_far = _models.train(data, roles, parameters, model, page, holdout, text_format)
+        say(told, err=is_standard(model))
         stop_if(too_far)
 
-    @app.command(cls=several)
+    @app.command(cls=ours)
     def predict(
         model: Path = Argument(..., help="A model file."),
         data: Path = Argument(..., help=f"Table with the columns of the training data: {TABLE}."),
@@ -171,14 +169,13 @@ def _make_app() -> "typer.Typer":
         """Predict a table of any size, piece by piece."""
         from ._cli import _dask, _models
 
-        with one_sentence():
-            if dask is not None:
-                _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
-                return say(_dask.predict(model, data, out, sensitive or [], dask))
-            told = _models.predict(model, data, out, sensitive or [], read_format(encoding, sep, decimal))
-            say(told, err=is_standard(out))
+        if dask is not None:
+            _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
+            return say(_dask.predict(model, data, out, sensitive or [], dask))
+        told = _models.predict(model, data, out, sensitive or [], read_format(encoding, sep, decimal))
+        say(told, err=is_standard(out))
 
-    @app.command(cls=several)
+    @app.command(cls=ours)
     def audit(
         data: Path = Argument(..., help=f"Table with labels and predictions of any model: {TABLE}."),
         target: str = Option(..., help="Column of the true labels."),
@@ -207,22 +204,16 @@ def _make_app() -> "typer.Typer":
         """Audit predictions: rates per group and differences between groups, with confidence intervals."""
         from ._cli import _models
 
-        with one_sentence():
-            check_files({"the data": data, "--about": about}, {"--report": report})
-            check_report("--report", report)
-            grouping = Grouping(read_bands(bands), missing_group)
-            named = {"scores": scores, "weights": weights}
-            stated = {"positive_label": positive, "favourable": favourable, "confidence": confidence}
-            text_format = read_format(encoding, sep, decimal)
-            found = _models.audit(data, target, prediction, sensitive, named, stated, grouping, text_format)
-            too_far = _models.exceeding(found.measures, fail_above, measure)
-            say(str(found))
-            if report is not None:
-                _models.write_audit(found, _models.Page(report, title, about, fail_above), data, measure)
-                say(f"Report: {report}")
+        grouping = Grouping(read_bands(bands), missing_group)
+        named = {"scores": scores, "weights": weights}
+        stated = {"positive_label": positive, "favourable": favourable, "confidence": confidence}
+        page, text_format = _models.Page(report, title, about, fail_above), read_format(encoding, sep, decimal)
+        given = data, target, prediction, sensitive, named, stated, grouping, page, measure, text_format
+        told, too_far = _models.audit(*given)
+        say("\n".join(told))
         stop_if(too_far)
 
-    @app.command(cls=several)
+    @app.command(cls=ours)
     def report(
         model: Path = Argument(..., help="A model file."),
         data: Path = Argument(..., help=f"Rows that it was not trained on, with their labels: {TABLE}."),
@@ -242,14 +233,13 @@ def _make_app() -> "typer.Typer":
         """Report on a saved model: what it does to the groups of other rows, as a page or a model card."""
         from ._cli import _models, _report
 
-        with one_sentence():
-            page, text_format = _models.Page(out, title, about, fail_above), read_format(encoding, sep, decimal)
-            given = model, data, target, sensitive, page, against, person, favourable, text_format
-            told, too_far = _report.report(*given)
-            say(told)
+        page, text_format = _models.Page(out, title, about, fail_above), read_format(encoding, sep, decimal)
+        given = model, data, target, sensitive, page, against, person, favourable, text_format
+        told, too_far = _report.report(*given)
+        say(told)
         stop_if(too_far)
 
-    @app.command()
+    @app.command(cls=ours)
     def explain(
         model: Path = Argument(..., help="A model file."),
         row: str | None = Option(None, help="Number of a row of --data, from 1, or a JSON object of values."),
@@ -263,10 +253,9 @@ def _make_app() -> "typer.Typer":
         """What the model has learnt: importances, a feature's step function, or one row's score in parts."""
         from ._cli import _report
 
-        with one_sentence():
-            say(_report.explain(model, row, data, feature, top, read_format(encoding, sep, decimal)))
+        say(_report.explain(model, row, data, feature, top, read_format(encoding, sep, decimal)))
 
-    @app.command(cls=several)
+    @app.command(cls=ours)
     def reproduce(
         figure: list[int] | None = Option(None, help="Only these figures of the paper, 1 to 13.", show_default="all"),
         dataset: list[str] | None = Option(None, help="Only these of adult, bank, compas, kdd.", show_default="all"),
@@ -284,10 +273,9 @@ def _make_app() -> "typer.Typer":
         """Every table and figure of the paper, and a verdict on each of its claims."""
         names = dataset or (["adult"] if quick else None)
         n_splits = splits or (2 if quick else 10)
-        with one_sentence():
-            settings = setting or (["ours"] if quick else None)
-            n_jobs = jobs or os.cpu_count() or 1
-            run_reproduction(figure or None, names, settings, n_splits, n_jobs, out, retry_failed)
+        settings = setting or (["ours"] if quick else None)
+        n_jobs = jobs or os.cpu_count() or 1
+        run_reproduction(figure or None, names, settings, n_splits, n_jobs, out, retry_failed)
 
     return app
 

@@ -16,7 +16,6 @@ from ..datasets._table import check_columns
 from ._files import check_files, check_model_file
 from ._models import FileLabels, Roles, check_method, check_told_groups, needs_groups, predictions
 from ._running import LOCAL
-from ._tables import outcomes_of
 
 SHARE_OF_MEMORY = 0.8  # that a cluster on this machine may take
 
@@ -41,17 +40,9 @@ def cluster(address: str, jobs: int) -> Iterator[Any]:
             yield client
         return
     n_workers = jobs if jobs > 0 else CPU_COUNT
+    how = {"n_workers": n_workers, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     limit = int(SHARE_OF_MEMORY * MEMORY_LIMIT / n_workers)
-    with (
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            memory_limit=limit,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        ) as local,
-        Client(local) as client,
-    ):
+    with LocalCluster(**how, memory_limit=limit) as local, Client(local) as client:
         yield client
 
 
@@ -70,7 +61,6 @@ def parquet_files(data: Path) -> list[Path]:
 
 
 def read_parquet(data: Path) -> Any:
-    """The same files as a collection."""
     import dask.dataframe as dd
 
     return dd.read_parquet([str(file) for file in parquet_files(data)])
@@ -95,7 +85,8 @@ def train(data: Path, roles: Roles, parameters: dict[str, Any], model_path: Path
         parameters |= labels.parameters
         model = cls(**parameters, client=client, verbose=1, categorical_features=truths or "from_dtype")
         if not labels.can_be_sorted:
-            y = y.map_partitions(_is_positive, labels.outcomes[1], meta=pd.Series([], dtype="int64", name=target))
+            meta = pd.Series([], dtype="int64", name=target)
+            y = y.map_partitions(lambda part: (part == labels.outcomes[1]).astype("int64"), meta=meta)
         model.fit(X, y, sensitive_features=frame[sensitive[0]] if len(sensitive) == 1 else frame[sensitive])
         local = model.to_local()
         n_workers = len(client.nthreads())
@@ -105,11 +96,6 @@ def train(data: Path, roles: Roles, parameters: dict[str, Any], model_path: Path
         f"{X.shape[1]} columns, {frame.npartitions} partitions on {n_workers} workers: {local.theta_} learners in use."
         f"\nModel: {model_path}"
     )
-
-
-def _is_positive(labels: pd.Series[Any], positive: Any) -> pd.Series[Any]:
-    found: pd.Series[Any] = (labels == positive).astype("int64")
-    return found
 
 
 def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], address: str) -> str:
@@ -131,6 +117,7 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], addre
 
 
 def _predict_part(part: pd.DataFrame, model: Any, sensitive: list[str]) -> pd.DataFrame:
-    labels = pd.Series(outcomes_of(model).tolist())  # as pandas has such values, whatever the model's array holds
+    # As pandas has such values, whatever the model's array holds.
+    labels = pd.Series(model.about_.labels.outcomes.tolist())
     added = predictions(model, part[list(model.feature_names_in_)], part[sensitive])
     return part.assign(**(added | {"prediction": labels.take(added["prediction"]).array}))

@@ -68,16 +68,7 @@ def is_same_file(one: Path, other: Path) -> bool:
         return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
 
 
-def check_report(option: str, path: Path | None) -> None:
-    """A report is a page, a model card or its data."""
-    if path is None or path.suffix.lower() in (".html", ".htm", ".md", ".json"):
-        return
-    advice = "; a browser prints the page as PDF" if path.suffix.lower() == ".pdf" else ""
-    raise ValueError(f"{option} must end in .html, .md or .json, got {str(path)!r}{advice}")
-
-
 def check_model_file(command: str, path: Path, instead: str) -> None:
-    """A table where a model belongs."""
     if is_table(path) or path.is_dir():
         raise ValueError(
             f"{command} takes a model file first, such as train writes, got the table {str(path)!r}: {instead}"
@@ -85,12 +76,10 @@ def check_model_file(command: str, path: Path, instead: str) -> None:
 
 
 def is_standard(path: Path | None) -> bool:
-    """Whether standard input or output is meant."""
     return path is not None and str(path) == STANDARD
 
 
 def standard_output() -> Any:
-    """The bytes of standard output."""
     sys.stdout.flush()
     return sys.stdout.buffer
 

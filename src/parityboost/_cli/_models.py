@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from .._engine.threads import MAX_THREADS
 from .._io.json_values import to_plain
 from .._io.limits import too_large
+from .._io.model_json import to_bytes
 from .._model.glass_box import FitWarning
 from .._stats import rates as _rates
 from .._table.grouping import AS_GIVEN, Grouping
@@ -29,9 +29,9 @@ from ..estimators import AdaFairClassifier
 from ..metrics import group_counts
 from ..notions import FairnessNotion, get_notion
 from ..recommended import ParityBoostClassifier
-from ._files import as_files, check_files, check_model_file, check_report, is_standard, standard_output
+from ._files import as_files, check_files, check_model_file, is_standard, standard_output
 from ._running import in_words_of_the_command_line, shortened, with_labels
-from ._tables import outcomes_of, read_pieces, table_writer
+from ._tables import read_pieces, table_writer
 
 # What `audit --fail-above` looks at unless told.
 NOTIONS = ("statistical_parity", "equal_opportunity", "predictive_equality", "disparate_mistreatment")
@@ -52,7 +52,6 @@ class Roles(NamedTuple):
 
     @property
     def left_out(self) -> list[str]:
-        """The columns that the user wants to be no attributes."""
         return [*self.drop, *(self.sensitive if self.exclude_sensitive else [])]
 
 
@@ -68,9 +67,12 @@ class Page(NamedTuple):
         """Say what is wrong before any work is done."""
         from ..report._card import read_about
 
-        check_report(option, self.path)
+        if self.path is not None and self.path.suffix.lower() not in (".html", ".htm", ".md", ".json"):
+            advice = "; a browser prints the page as PDF" if self.path.suffix.lower() == ".pdf" else ""
+            raise ValueError(f"{option} must end in .html, .md or .json, got {str(self.path)!r}{advice}")
         read_about(self.about)
-        check_limit(self.fail_above)
+        if self.fail_above is not None and not 0 <= self.fail_above < np.inf:
+            raise ValueError(f"--fail-above must be a difference such as 0.1, got {self.fail_above:g}")
 
 
 def check_method(method: str, parameters: dict[str, Any]) -> None:
@@ -140,7 +142,10 @@ def train(
     with in_words_of_the_command_line(None if labels.can_be_sorted else labels.outcomes):
         model.fit(X, known, sensitive_features=raw)
     labels.name(model)
-    _save(model, model_path)
+    if is_standard(model_path):
+        standard_output().write(to_bytes(model))
+    else:
+        model.save(model_path)
     lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size_of(model)}."]
     features = [name for name in sensitive if name in X]
     if features:
@@ -193,7 +198,6 @@ def train(
 
 
 def size_of(model: AdaFairClassifier) -> str:
-    """How large a model is, in words."""
     if isinstance(model, ParityBoostClassifier):
         return f"the mean of {len(model.thetas_)} trainings, {model.theta_} trees in all"
     return f"θ = {model.theta_} of {model.n_estimators_} rounds"
@@ -202,15 +206,6 @@ def size_of(model: AdaFairClassifier) -> str:
 def measure_of(notion: str) -> str:
     """The measure of an audit that a notion is about, as in a report."""
     return notion if notion in NOTIONS else "disparate_mistreatment"
-
-
-def _save(model: AdaFairClassifier, path: Path) -> None:
-    if not is_standard(path):
-        model.save(path)
-        return
-    with TemporaryDirectory() as folder:
-        model.save(Path(folder, "model.json"))
-        standard_output().write(Path(folder, "model.json").read_bytes())
 
 
 def _beside(counts: list[Any], notion: FairnessNotion, name: str) -> list[str]:
@@ -258,7 +253,6 @@ class FileLabels(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the classifier is told."""
         if not self.can_be_sorted:
             return {"positive": 1}
         return {"positive": self.outcomes.tolist()[1], "favourable": self.favourable}
@@ -278,7 +272,6 @@ def needs_groups(model: Any) -> bool:
 
 
 def check_told_groups(model: Any, sensitive: list[str]) -> None:
-    """Whether a model that needs the groups to predict gets them."""
     if needs_groups(model) and not sensitive:
         raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
 
@@ -288,7 +281,7 @@ def predictions(model: Any, X: pd.DataFrame, groups: pd.DataFrame) -> dict[str, 
     score = np.empty(0)
     if len(X):
         score = model.decision_function(X, **({"sensitive_features": groups} if needs_groups(model) else {}))
-        score = score if model.classes_.tolist()[1] == model.positive_ else -score  # above 0 for the positive label
+        score = model.about_.labels.signed(score)  # above 0 for the positive label
     return {"prediction": (score > 0).astype(int), "probability": 1 / (1 + np.exp(-2 * score))}
 
 
@@ -304,7 +297,7 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_
     with as_files(model=model_path, data=data) as files:
         model = load(files["model"])
         check_told_groups(model, sensitive)
-        labels = outcomes_of(model)
+        labels = model.about_.labels.outcomes
         with table_writer(out, text_format, files["data"]) as write:
             for piece, X, groups in read_pieces(files["data"], model, sensitive, text_format):
                 if not len(piece):
@@ -333,9 +326,16 @@ def audit(
     named: dict[str, str | None],
     stated: dict[str, Any],
     grouping: Grouping,
+    page: Page,
+    measures: list[str] | None,
     text_format: TextFormat,
-) -> Audit:
-    """Audit the predictions in a file; ``named`` are the columns of scores and weights, if there are any."""
+) -> tuple[list[str], list[str]]:
+    """Audit the predictions in a file; return what to tell the user, and which limits are not kept.
+
+    ``named`` are the columns of scores and weights, if there are any.
+    """
+    check_files({"the data": data, "--about": page.about}, {"--report": page.path})
+    page.check("--report")
     with as_files(data=data) as files:
         table = read_file(files["data"], text_format)
     roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive}
@@ -348,7 +348,17 @@ def audit(
     numbers = {role: _numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
     groups = grouping.apply(table[sensitive])
     stated |= {"sensitive_features": groups, "scores": numbers["scores"], "sample_weight": numbers["weights"]}
-    return audit_predictions(table[target], table[prediction], **stated)
+    found = audit_predictions(table[target], table[prediction], **stated)
+    told, too_far = [str(found)], exceeding(found.measures, page.fail_above, measures)
+    if page.path is not None:
+        from ..report import build_audit
+        from ..report._render import write
+
+        title = page.title or f"Fairness audit: {'standard input' if is_standard(data) else data.name}"
+        limits: dict[str, Any] = {"limit": page.fail_above, "measures": measures or NOTIONS}
+        write(page.path, build_audit(found, title=title, about=page.about, **limits))
+        told.append(f"Report: {page.path}")
+    return told, too_far
 
 
 def _numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:
@@ -365,28 +375,10 @@ def _numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:
 
 
 def _as_number(value: Any) -> Any:
-    """A float if it can be one, else as text."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return str(value)
-
-
-def write_audit(found: Audit, page: Page, data: Path, measures: list[str] | None) -> None:
-    """The audit as a page, a card or JSON."""
-    from ..report import build_audit
-    from ..report._render import write
-
-    name = "standard input" if is_standard(data) else data.name
-    title = page.title or f"Fairness audit: {name}"
-    limits = {"limit": page.fail_above, "measures": measures or NOTIONS}
-    write(page.path, build_audit(found, title=title, about=page.about, **limits))  # type: ignore[arg-type]
-
-
-def check_limit(limit: float | None) -> None:
-    """Whether a limit is a difference."""
-    if limit is not None and not 0 <= limit < np.inf:
-        raise ValueError(f"--fail-above must be a difference such as 0.1, got {limit:g}")
 
 
 def exceeding(found: pd.DataFrame, limit: float | None, measures: list[str] | None) -> list[str]:
@@ -395,17 +387,14 @@ def exceeding(found: pd.DataFrame, limit: float | None, measures: list[str] | No
     for name in measures or []:
         if name not in known:
             raise ValueError(f"unknown measure {name!r}; known are {', '.join(known)}")
-    check_limit(limit)
     if limit is None:
         return []
     watched = found[found["measure"].isin(measures or NOTIONS)]
-    undefined = watched[watched["lower"].isna()]
-    rows = watched[watched["lower"] > limit]
-    return [
-        f"{row['measure']} of {row['attribute']} is not defined, so it cannot be told whether it is above {limit:g}"
-        for row in undefined.to_dict("records")
-    ] + [
-        f"{row['measure']} of {row['attribute']} is {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], "
-        f"above {limit:g}"
-        for row in rows.to_dict("records")
-    ]
+    lines = []
+    for row in watched.to_dict("records"):
+        what = f"{row['measure']} of {row['attribute']} is"
+        if np.isnan(row["lower"]):
+            lines.append(f"{what} not defined, so it cannot be told whether it is above {limit:g}")
+        elif row["lower"] > limit:
+            lines.append(f"{what} {row['value']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}], above {limit:g}")
+    return lines

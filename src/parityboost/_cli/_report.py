@@ -15,7 +15,7 @@ from ..explain._scores import PAIR
 from ._files import as_files, check_files, check_model_file, is_standard
 from ._models import Page, exceeding, measure_of, size_of
 from ._running import one_line, shortened
-from ._tables import as_type_of, columns_of, outcomes_of, read_pieces, typed_frame
+from ._tables import as_type_of, columns_of, read_pieces, typed_frame
 
 LONGEST_ROW = 18  # digits of a row's number
 
@@ -77,7 +77,7 @@ def _read(
     if not sum(len(X) for X, _, _ in pieces):
         raise ValueError(f"{data} has no rows")
     X, labels, groups = (pd.concat(list(parts), ignore_index=True) for parts in zip(*pieces, strict=True))
-    classes = outcomes_of(model).tolist()
+    classes = model.about_.labels.outcomes.tolist()
     y = as_type_of(classes, labels, text_format.decimal or ".")
     wrong = ~y.isin(classes)
     if wrong.any():
@@ -92,7 +92,6 @@ def _read(
 
 
 def _other(other: Any, model: Any, path: Path) -> Any:
-    """The model to compare with, if it can be."""
     for what, ours, theirs in (
         ("labels", *(sorted(m.classes_.tolist(), key=str) for m in (model, other))),
         ("columns", *(list(columns_of(m)) for m in (model, other))),
@@ -134,7 +133,7 @@ def _explanation(model: Any, X: pd.DataFrame | None, feature: str | None, top: i
         if len(others):
             lines.append(f"{len(others)} other features".ljust(44) + f"{others.sum():+9.4f}")
         lines += [parts.index[-1].ljust(44) + f"{parts.iloc[-1]:+9.4f}"]
-        label = outcomes_of(model)[int(score > 0)]
+        label = model.about_.labels.outcomes[int(score > 0)]
         lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {one_line(label)}"]
         return "\n".join(lines)
     if feature is not None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._running import say
+
 if TYPE_CHECKING:
     from ..paper.experiments import Run
 
@@ -55,7 +57,6 @@ def run_reproduction(
     retry_failed: bool,
 ) -> None:
     """Make the runs that are missing, then write everything."""
-    import typer
     from rich.console import Console
 
     from ..datasets._loaders import TABLE_1
@@ -78,7 +79,6 @@ def run_reproduction(
     runs = asked.runs()
     missing = store.missing(runs, retry_failed)
     console = Console(stderr=True)
-    command = _command(numbers, names, settings, n_splits, out)
     to_do = f", {len(missing)} to be made in {min(n_jobs, len(missing))} processes" if missing else ""
     console.print(f"{len(runs)} runs on {', '.join(datasets)}: {len(runs) - len(missing)} are there{to_do}.")
     try:
@@ -86,21 +86,20 @@ def run_reproduction(
             perform(runs, store, n_jobs, on_done, retry_failed)
     except KeyboardInterrupt:
         left = len(store.missing(runs))
-        typer.echo(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command}", err=True)
-        raise typer.Exit(130) from None
+        say(f"\nStopped. {left} of {len(runs)} runs are left; go on with:\n  {command_of(asked, out)}", err=True)
+        raise SystemExit(130) from None
     if scope != asked:
         console.print(f"{out} keeps what it has: it now shows {scope}.", highlight=False)
-        command = _command_of(scope, out)
     with console.status("Writing tables and figures …"):
-        claims = write_all(scope, store, out, command)
+        claims = write_all(scope, store, out, command_of(scope, out))
     show_claims(claims, list(scope.settings))
     for name in scope.settings:
-        typer.echo(count_claims(claims, name).replace("**", ""))
-    typer.echo(f"Everything is in {out / 'README.md'}")
+        say(count_claims(claims, name).replace("**", ""))
+    say(f"Everything is in {out / 'README.md'}")
     failed = sum(record is not None and record["status"] == "failed" for record in map(store.load, runs))
     if failed:
-        typer.echo(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
-        raise typer.Exit(1)
+        say(f"{failed} runs failed; rows.csv has the reasons. Repeat them with --retry-failed.", err=True)
+        raise SystemExit(1)
 
 
 def check_folder(out: Path, title: str) -> None:
@@ -115,28 +114,16 @@ def check_folder(out: Path, title: str) -> None:
         )
 
 
-def _command_of(scope: Any, out: Path) -> str:
-    """The command that makes all of a folder."""
+def command_of(scope: Any, out: Path) -> str:
+    """The command that makes what a folder covers."""
     from ..datasets._loaders import TABLE_1
     from ..paper.experiments import FIGURES, SETTINGS
 
-    return _command(
-        list(scope.figures) if len(scope.figures) < len(FIGURES) else None,
-        list(scope.datasets) if len(scope.datasets) < len(TABLE_1) else None,
-        list(scope.settings) if len(scope.settings) < len(SETTINGS) else None,
-        scope.n_splits,
-        out,
-    )
-
-
-def _command(
-    numbers: list[int] | None, names: list[str] | None, settings: list[str] | None, n_splits: int, out: Path
-) -> str:
     words = ["parityboost", "reproduce"]
-    words += ["--figure", *map(str, numbers)] if numbers else []
-    words += ["--dataset", *names] if names else []
-    words += ["--setting", *settings] if settings else []
-    words += ["--splits", str(n_splits)] if n_splits != 10 else []
+    words += ["--figure", *map(str, scope.figures)] if len(scope.figures) < len(FIGURES) else []
+    words += ["--dataset", *scope.datasets] if len(scope.datasets) < len(TABLE_1) else []
+    words += ["--setting", *scope.settings] if len(scope.settings) < len(SETTINGS) else []
+    words += ["--splits", str(scope.n_splits)] if scope.n_splits != 10 else []
     return shlex.join([*words, "--out", str(out)])
 
 
@@ -164,7 +151,6 @@ def progress(console: Any, total: int) -> Iterator[Callable[[Run, dict[str, Any]
 
 
 def show_claims(claims: Any, settings: list[str]) -> None:
-    """The claims that were measured, as a table."""
     from rich import box
     from rich.console import Console
     from rich.markup import escape

@@ -22,16 +22,20 @@ LABEL = re.compile(r"(?<=class )'([01])'|(?<=predicts )'([01])'")
 PARAMETER = re.compile(r"\b(keep|threshold|max_violation|class_weight)=('?)([^\s,()']+)\2")
 
 
-def list_options() -> Any:
-    """A kind of command whose repeated options take several values at once: ``--dataset adult bank``."""
+def command_class() -> Any:
+    """What our commands are: bad input ends in one sentence, and an option takes several values at once."""
     from typer.core import TyperCommand
 
-    class ListOptions(TyperCommand):
+    class Command(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             many = {name for p in self.params if getattr(p, "multiple", False) for name in p.opts}
             return super().parse_args(ctx, spread(with_address(args), many))
 
-    return ListOptions
+        def invoke(self, ctx: Any) -> Any:
+            with one_sentence():
+                return super().invoke(ctx)
+
+    return Command
 
 
 def spread(args: list[str], many: set[str]) -> list[str]:
@@ -89,7 +93,6 @@ def read_format(encoding: str | None, sep: str | None, decimal: str | None) -> T
 
 
 def as_number(option: str, text: str) -> float:
-    """An option that is a number or one of some words."""
     try:
         return float(text)
     except ValueError:
@@ -97,23 +100,18 @@ def as_number(option: str, text: str) -> float:
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and end, if asked to."""
-    import typer
-
     if wanted:
         from .. import __version__
 
-        typer.echo(f"parityboost {__version__}")
-        raise typer.Exit
+        say(f"parityboost {__version__}")
+        raise SystemExit
 
 
 def stop_if(too_far: list[str]) -> None:
     """End with exit code 1 if a limit is not kept."""
-    import typer
-
     if too_far:
         say("\n".join(too_far), err=True)
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def say(text: str, err: bool = False) -> None:
@@ -124,7 +122,6 @@ def say(text: str, err: bool = False) -> None:
 
 
 def one_line(value: object) -> str:
-    """A name or value inside a line."""
     return printable(str(value), keep="")
 
 
@@ -136,8 +133,6 @@ def shortened(text: str, length: int = 80) -> str:
 @contextmanager
 def one_sentence() -> Iterator[None]:
     """Bad input ends in one sentence on standard error and exit code 2, not in a traceback."""
-    import typer
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other libraries, to their developers
@@ -147,11 +142,11 @@ def one_sentence() -> Iterator[None]:
     except BrokenPipeError:  # whoever reads our output has read enough, as head does
         with suppress(OSError, ValueError):  # nothing is left for Python to write when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
+        raise SystemExit(1) from None
     except (ValueError, TypeError, LookupError, OSError, ImportError, MemoryError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         say(f"Error: {text}", err=True)
-        raise typer.Exit(2) from error
+        raise SystemExit(2) from error
 
 
 @contextmanager

@@ -15,32 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._io.atomic import naming as naming_output
-from .._io.atomic import replacing
+from .._io.atomic import naming, replacing
 from .._table.binning import CategoricalColumn, NumericColumn
+from .._table.grouping import first_few
 from .._table.values import listed, short
-from ..datasets._formats import (
-    AS_FOUND,
-    EXCEL,
-    JSON_LINES,
-    LARGEST_WHOLE,
-    OTHER_NUMBER,
-    PARQUET,
-    SEPARATORS,
-    SPACES,
-    TextFormat,
-    check_fields,
-    files_of,
-    header_of,
-    hint_at_spaces,
-    import_parquet,
-    kind_of,
-    naming,
-    read_excel,
-    read_json_lines,
-    read_parquet,
-    writings,
-)
+from ..datasets import _formats as formats
+from ..datasets._formats import AS_FOUND, TextFormat
 from ..datasets._table import check_columns as check_named
 from ._files import OPEN, is_standard, standard_output
 
@@ -57,11 +37,6 @@ def columns_of(model: Any) -> dict[str, Any]:
     return {column.name: column for column in model.glass_box_.columns}
 
 
-def outcomes_of(model: Any) -> Any:
-    """The negative and the positive label."""
-    return model.classes_[::-1] if model.classes_.tolist()[0] == model.positive_ else model.classes_
-
-
 def read_pieces(
     path: Path, model: Any, sensitive: list[str] | None = None, text_format: TextFormat = AS_FOUND
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
@@ -71,8 +46,8 @@ def read_pieces(
     parsed by the same parser as in training, to the last bit.
     """
     columns, groups = columns_of(model), sensitive or []
-    for file in files_of(path):
-        if kind_of(file) in SEPARATORS:
+    for file in formats.files_of(path):
+        if formats.kind_of(file) in formats.SEPARATORS:
             yield from _text_pieces(file, columns, groups, model, text_format)
             continue
         for piece, read in _typed_pieces(file, columns, text_format):
@@ -84,9 +59,9 @@ def read_pieces(
 def _text_pieces(
     path: Path, columns: dict[str, Any], groups: list[str], model: Any, text_format: TextFormat
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
-    with naming(path, text_format):
+    with formats.naming(path, text_format):
         options = text_format.options(path)
-        names = header_of(path, **options)
+        names = formats.header_of(path, **options)
         check_columns(path, names, set(columns))
         check_named(pd.DataFrame(columns=names), sensitive=groups)
         numbers = [name for name, column in columns.items() if isinstance(column, NumericColumn)]
@@ -98,7 +73,7 @@ def _text_pieces(
         typed = pd.read_csv(path, **options, usecols=numbers, dtype=np.float64)
         with as_text, as_read, typed:
             for text in as_text:
-                check_fields(path, text)
+                formats.check_fields(path, text)
                 words = next(as_read) if others else text[[]]
                 try:
                     values = next(typed) if numbers else text[[]]
@@ -113,16 +88,20 @@ def _typed_pieces(
     path: Path, columns: dict[str, Any], text_format: TextFormat
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Pieces of a file that says which values are numbers: as they are, and as they are read."""
-    kind = kind_of(path)
-    if kind in EXCEL:
-        cells, read = read_excel(path)
+    kind = formats.kind_of(path)
+    if kind in formats.EXCEL:
+        cells, read = formats.read_excel(path)
         for name in read.columns:  # codes such as 00456 are text where the file says so; NA is missing everywhere
             if not isinstance(columns.get(name), NumericColumn):
                 read[name] = cells[name].where(read[name].notna())
         yield cells, read
         return
-    with naming(path, text_format):
-        pieces = read_parquet(path, CHUNK_ROWS) if kind in PARQUET else read_json_lines(path, text_format, CHUNK_ROWS)
+    with formats.naming(path, text_format):
+        pieces = (
+            formats.read_parquet(path, CHUNK_ROWS)
+            if kind in formats.PARQUET
+            else formats.read_json_lines(path, text_format, CHUNK_ROWS)
+        )
         for piece in pieces:
             yield piece, piece
 
@@ -131,9 +110,7 @@ def check_columns(path: Path, found: Any, wanted: set[str]) -> None:
     """All columns of the model have to be in the file; others do not matter."""
     missing = sorted(wanted - set(found))
     if missing:
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        names = ", ".join(map(repr, missing[:5])) + more
-        hint = hint_at_spaces(missing, found)
+        names, hint = first_few(list(map(repr, missing))), formats.hint_at_spaces(missing, found)
         raise ValueError(f"{path} lacks {names}, which the model needs; its columns are {listed(list(found))}{hint}")
 
 
@@ -158,7 +135,7 @@ def _check_spaces(column: CategoricalColumn, values: pd.Series[Any]) -> None:
         if text.strip() in known:
             raise ValueError(
                 f"column {column.name!r} has {short(text)}, and the model knows {short(known[text.strip()])}: "
-                + (SPACES if text.startswith(" ") else "write it with the spaces that it had in training")
+                + (formats.SPACES if text.startswith(" ") else "write it with the spaces that it had in training")
             )
 
 
@@ -209,7 +186,9 @@ class KnownValues:
         self.name, self.decimal = name, decimal
         self.known = {(type(value) is bool, value) for value in known}
         self.texts = {value for value in known if isinstance(value, str)}
-        self.by_writing = {text: value for value in known if not isinstance(value, str) for text in writings(value)}
+        self.by_writing = {
+            text: value for value in known if not isinstance(value, str) for text in formats.writings(value)
+        }
         texts = sorted(self.texts)
         numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
         self.by_number = dict(zip(numbers.tolist(), texts, strict=True))
@@ -222,7 +201,7 @@ class KnownValues:
             return value
         if isinstance(value, str):
             return self.by_writing.get(value.replace(self.decimal, "."), value)
-        text = next((text for text in writings(value) if text in self.texts), None)
+        text = next((text for text in formats.writings(value) if text in self.texts), None)
         if text is None and not isinstance(value, bool) and value in self.by_number:
             raise ValueError(
                 f"column {self.name!r} has the number {value!r}, and the model knows the text "
@@ -238,7 +217,7 @@ def _numbers(column: pd.Series[Any], decimal: str) -> pd.Series[Any]:
     if decimal != ".":
         column = column.astype(object).str.replace(decimal, ".", regex=False)
     numbers = pd.to_numeric(column, errors="coerce")
-    if numbers.dtype.kind == "f" and (numbers.abs() >= LARGEST_WHOLE).any():  # whole ones stay whole
+    if numbers.dtype.kind == "f" and (numbers.abs() >= formats.LARGEST_WHOLE).any():  # whole ones stay whole
         return pd.to_numeric(column, errors="coerce", dtype_backend="numpy_nullable")
     return numbers
 
@@ -251,8 +230,12 @@ def _not_a_number(path: Path, options: dict[str, Any], numbers: list[str]) -> st
             for name in numbers:
                 bad = words[name][words[name].notna() & _numbers(words[name], decimal).isna()]
                 if len(bad):
-                    hint = ": use --decimal ," if decimal == "." and OTHER_NUMBER.fullmatch(str(bad.iloc[0])) else ""
-                    hint = f": {SPACES}" if str(bad.iloc[0]).startswith(" ") else hint
+                    hint = (
+                        ": use --decimal ,"
+                        if decimal == "." and formats.OTHER_NUMBER.fullmatch(str(bad.iloc[0]))
+                        else ""
+                    )
+                    hint = f": {formats.SPACES}" if str(bad.iloc[0]).startswith(" ") else hint
                     row = bad.index[0] + 1
                     return f"column {name!r} held numbers in training, got {bad.iloc[0]!r} in row {row}{hint}"
     return "a column that held numbers in training has other values"
@@ -268,24 +251,24 @@ def table_writer(
     """
     encoding, kind = text_format.encoding or "utf8", ".csv"
     if is_standard(path):
-        source = None if like is None or like.is_dir() or kind_of(like) not in SEPARATORS else like
+        source = None if like is None or like.is_dir() or formats.kind_of(like) not in formats.SEPARATORS else like
         separator = text_format.delimiter or ("," if source is None else text_format.separator(source))
         file: Any = io.TextIOWrapper(standard_output(), encoding=encoding, newline="")
         yield from _write_lines(file, path, kind, separator, text_format)
         file.detach()
         return
     with replacing(path) as temporary:
-        kind, packing = kind_of(path), path.suffix.lower()
+        kind, packing = formats.kind_of(path), path.suffix.lower()
         if packing == ".zip":
             raise ValueError(f"a .zip file cannot be written piece by piece, got {str(path)!r}: use .gz, .xz or .bz2")
-        if kind in PARQUET:
+        if kind in formats.PARQUET:
             yield from _write_parquet(temporary, path)
-        elif kind in EXCEL:
+        elif kind in formats.EXCEL:
             yield from _write_excel(temporary, path)
         else:
-            with naming_output(path):
+            with naming(path):
                 file = OPEN.get(packing, open)(temporary, "wt", encoding=encoding, newline="")
-            separator = text_format.delimiter or SEPARATORS.get(kind) or "\t"
+            separator = text_format.delimiter or formats.SEPARATORS.get(kind) or "\t"
             yield from _write_lines(file, path, kind, separator, text_format)
 
 
@@ -296,9 +279,9 @@ def _write_lines(
     options |= {"index": False, "header": True}
 
     def write(piece: pd.DataFrame) -> None:
-        lines = _json_lines(piece, path) if kind in JSON_LINES else None
+        lines = _json_lines(piece, path) if kind in formats.JSON_LINES else None
         try:
-            with naming_output(path):
+            with naming(path):
                 if lines is not None:
                     file.writelines(lines)
                 else:  # pandas writes so few rows of many columns at a time that each column's costs recur without end
@@ -311,7 +294,7 @@ def _write_lines(
     try:
         yield write
     finally:
-        with naming_output(path):
+        with naming(path):
             file.flush() if is_standard(path) else file.close()
 
 
@@ -358,16 +341,16 @@ def _write_excel(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame
     _check_cells(path, table)
     # In memory first: an archive that the disk has no room for would still try to write its end when it is freed.
     workbook = io.BytesIO()
-    with naming_output(path), pd.ExcelWriter(workbook, engine="openpyxl") as book:
+    with naming(path), pd.ExcelWriter(workbook, engine="openpyxl") as book:
         table.to_excel(book, index=False)
         for cell in chain.from_iterable(next(iter(book.sheets.values())).iter_rows()):
             if cell.value == "":
                 cell.value = None  # missing, as in a text file
-            elif isinstance(cell.value, int) and abs(cell.value) > LARGEST_WHOLE:  # which Excel would round
+            elif isinstance(cell.value, int) and abs(cell.value) > formats.LARGEST_WHOLE:  # which Excel would round
                 cell.value = str(cell.value)
             elif isinstance(cell.value, str) and cell.data_type != "s":  # taken for a formula or an error
                 cell.data_type, cell.quotePrefix = "s", True
-    with naming_output(path), temporary.open("wb") as file:
+    with naming(path), temporary.open("wb") as file:
         file.write(workbook.getbuffer())
 
 
@@ -389,7 +372,7 @@ def _check_cells(path: Path, table: pd.DataFrame) -> None:
 
 
 def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
-    parquet = import_parquet(path)
+    parquet = formats.import_parquet(path)
     import pyarrow
 
     writer = None
@@ -411,7 +394,7 @@ def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFra
     def write(piece: pd.DataFrame) -> None:
         nonlocal writer
         table = as_arrow(piece)
-        with naming_output(path):
+        with naming(path):
             if writer is None:
                 writer = parquet.ParquetWriter(temporary, table.schema)
             writer.write_table(table)
@@ -420,5 +403,5 @@ def _write_parquet(temporary: Path, path: Path) -> Iterator[Callable[[pd.DataFra
         yield write
     finally:
         if writer is not None:
-            with naming_output(path):
+            with naming(path):
                 writer.close()

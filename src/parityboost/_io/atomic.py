@@ -25,10 +25,6 @@ LONGEST_NAME = 50  # of the target in the temporary file's: in UTF-8 up to four 
 STALE_SECONDS = 24 * 3600  # where files cannot be locked
 NOT_FILES = {stat.S_IFDIR: "folder", stat.S_IFBLK: "disk", stat.S_IFSOCK: "socket"}
 
-_unfinished: set[Path] = set()  # the temporary files of this process
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unfinished.clear)  # they are the parent's to remove
-
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -44,35 +40,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path).resolve()  # through links
     start = f".{target.name[:LONGEST_NAME]}."
     _remove_stale(target.parent, re.compile(re.escape(start) + r"[0-9a-f]{16}\.tmp"))
-    # A process that is asked to end removes what is unfinished, unless the program has its own way to end.
-    main = threading.current_thread() is threading.main_thread()
-    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, _end)
-    temporary, lock = target.with_name(f"{start}{secrets.token_hex(8)}.tmp"), None
-    _unfinished.add(temporary)
-    try:
+    temporary = target.with_name(f"{start}{secrets.token_hex(8)}.tmp")
+    with _removing(temporary):
         with naming(path):
             lock = _create(temporary, 0o666 if old is None else 0o600)
-        yield temporary
-        with naming(path):
-            if old is not None:
-                if hasattr(os, "chown"):
-                    with suppress(PermissionError):
+        try:
+            yield temporary
+            with naming(path):
+                if old is not None:
+                    with suppress(AttributeError, PermissionError):  # Windows has no owners
                         os.chown(temporary, old.st_uid, old.st_gid)
-                temporary.chmod(stat.S_IMODE(old.st_mode))
-            temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-        _unfinished.discard(temporary)
-        if lock is not None:
-            os.close(lock)
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                    temporary.chmod(stat.S_IMODE(old.st_mode))
+                temporary.replace(target)
+        finally:
+            if lock is not None:
+                os.close(lock)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Replace a file by new content in one step."""
     data = content.encode("utf8") if isinstance(content, str) else content
     with replacing(path) as temporary, naming(path), temporary.open("wb") as file:
         file.write(data)
@@ -113,6 +98,29 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
 
 
+@contextmanager
+def _removing(path: Path) -> Iterator[None]:
+    """At the end there is no such file, also if this process is asked to end; a child's end leaves it to the parent."""
+    owner = os.getpid()
+
+    def end(number: int, frame: Any) -> None:
+        if os.getpid() == owner:
+            path.unlink(missing_ok=True)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    # The program may have its own way to end.
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _create(path: Path, mode: int) -> int | None:
     """Create an empty file; the lock on it tells those who live from those who left theirs behind."""
     while True:
@@ -140,11 +148,3 @@ def _remove_stale(folder: Path, ours: re.Pattern[str]) -> None:
             with path.open("r+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails as long as its writer lives
                 path.unlink()
-
-
-def _end(number: int, frame: Any) -> None:
-    for temporary in list(_unfinished):
-        with suppress(OSError):
-            temporary.unlink()
-    signal.signal(number, signal.SIG_DFL)
-    signal.raise_signal(number)

@@ -14,6 +14,7 @@ import pandas as pd
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from .._table.values import object_array
 from .strict_json import ModelFileError, Record, at, convert, each, fail
 
 NUMBER_TYPES = ("bool", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)), "float16", "float32", "float64")
@@ -79,7 +80,6 @@ def encode_value(value: Any, where: str) -> Any:
 
 
 def decode_value(value: Any, depth: int = 0) -> Any:
-    """The reverse of :func:`encode_value`."""
     if value is None or type(value) in (bool, str):
         return value
     if type(value) is int:
@@ -117,14 +117,12 @@ def decode_value(value: Any, depth: int = 0) -> Any:
 
 
 def whole(value: int, low: int, high: int, where: str = "") -> int:
-    """A number that is in its range."""
     if not low <= value <= high:
         fail(where, f"a whole number from {low} to {high}", value)
     return value
 
 
 def one_of(value: Any, choices: Collection[str], where: str) -> str:
-    """A text that is known."""
     if not isinstance(value, str) or value not in choices:
         fail(where, f"one of {', '.join(map(repr, choices))}", value)
     return value
@@ -184,13 +182,6 @@ class Labels(Record):
         with at("values"):
             array = _as_dtype(values, self.dtype if width is None else "str", self.values, None if wide else width)
         return object_array(array.tolist()) if wide else array
-
-
-def object_array(values: list[Any]) -> NDArray[Any]:
-    """One element per value, also if the values are tuples."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def _as_dtype(values: list[Any], name: str, given: Any, length: int | None = None) -> NDArray[Any]:

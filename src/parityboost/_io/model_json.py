@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from numbers import Integral
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +23,7 @@ import pandas as pd
 from msgspec import Meta, field
 from sklearn.utils.validation import check_is_fitted
 
+from .. import __version__
 from .._caller import warn_caller
 from .._engine.threads import MAX_THREADS
 from .._model.dial import WEIGHTS
@@ -32,10 +33,11 @@ from .._model.trees import EstimatorRounds, TreeRounds
 from .._table.binning import Binner
 from .._table.grouping import Grouping
 from .._table.reading import Labels as TwoLabels
+from .._table.values import object_array
 from ..notions import NOTION_NAMES, FairnessNotion, get_notion
 from . import limits
 from .atomic import write_atomically
-from .json_values import Labels, decode_distinct, decode_value, decode_values, encode_value, object_array, one_of, whole
+from .json_values import Labels, decode_distinct, decode_value, decode_values, encode_value, one_of, whole
 from .older import upgraded
 from .parts import Average, Chosen, Column, OneOrMore, PerGroup, Stage, Tree, TreePair, exactly, thresholds
 from .strict_json import ModelFileError, Record, at, convert, each, each_field, fail, inside, parse, render, shown_key
@@ -50,12 +52,17 @@ CLASSES = {
     "AdaBoostClassifier": "parityboost.adaboost",
     "SMOTEBoostClassifier": "parityboost.paper.baselines.smoteboost",
 }
-LIBRARIES = ("parityboost", "numpy", "pandas", "scikit-learn", "numba")
+LIBRARIES = ("numpy", "pandas", "scikit-learn", "numba")
 FITTED_WITH = ("notion", "c", "sensitive_feature", "bands", "missing_group")
 
 
 def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file, all of it or nothing."""
+    write_atomically(path, to_bytes(model))
+
+
+def to_bytes(model: Any) -> bytes:
+    """The file of a fitted model."""
     data = render(Document.of_model(model))
     if isinstance(getattr(model, "random_state", None), np.random.RandomState):
         warn_caller(
@@ -63,7 +70,7 @@ def save(model: Any, path: Any) -> None:
             "Use an integer if it is to be fitted again with the same split"
         )
     read(data, verify=True)  # what is written can be read: the limits of reading apply to writing too
-    write_atomically(path, data)
+    return data
 
 
 def load(path: Any, *, verify: bool = True) -> Any:
@@ -134,8 +141,6 @@ def read(data: bytes, verify: bool) -> Any:
 
 
 class Document(Record, kw_only=True):
-    """A file."""
-
     format: str
     version: int
     class_: str = field(name="class")
@@ -186,7 +191,8 @@ class Document(Record, kw_only=True):
             format=FORMAT,
             version=VERSION,
             class_=name,
-            made_with={"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}},
+            made_with={"python": platform.python_version(), "parityboost": __version__}
+            | {x: version(x) for x in LIBRARIES},
             parameters={key: encode_parameter(key, value) for key, value in _parameters(model).items()},
             fitted_with=_fitted_with(model),
             warnings=list(about.warnings),
@@ -225,11 +231,15 @@ class Document(Record, kw_only=True):
             grouping = checked(lambda: Grouping(original._given("bands"), original._given("missing_group")))
         with at("classes"):
             classes = self.classes.read()
-        stated = decode_fields({"positive": self.positive, "favourable": self.favourable}, ("positive", "favourable"))
+        stated = each_field({"positive": self.positive, "favourable": self.favourable}, decode_parameter)
         labels = checked(lambda: TwoLabels.of(classes, **stated))
         groups = object_array(decode_distinct(self.groups, "groups"))
         binner = Binner(tuple(each("columns", self.columns, Column.read)))
-        self._check_names()
+        taken: set[str] = set()
+        for j, column in enumerate(self.columns):
+            if column.name in taken:
+                fail(f"columns[{j}].name", "a name that no other column has", column.name)
+            taken.add(column.name)
         names = object_array([column.name for column in binner.columns]) if self.named_columns else None
         about = About(labels, groups, len(binner.columns), names, settings, feature, grouping, None, self.rows)
         about, n_groups = replace(about, warnings=tuple(self.warnings)), None
@@ -274,13 +284,6 @@ class Document(Record, kw_only=True):
             model.feature_names_in_ = names
         return model
 
-    def _check_names(self) -> None:
-        taken: set[str] = set()
-        for j, column in enumerate(self.columns):
-            if column.name in taken:
-                fail(f"columns[{j}].name", "a name that no other column has", column.name)
-            taken.add(column.name)
-
     def _read_rounds(self, binner: Binner) -> TreeRounds:
         trees = each("trees", self.trees, lambda tree: tree.read(binner))
         # Already multiples of the grid, unless someone edited them: sums must stay exact.
@@ -305,7 +308,6 @@ class Document(Record, kw_only=True):
 
 
 def find_class(name: str) -> Any:
-    """A class that can be stored."""
     return getattr(import_module(CLASSES[name]), name)
 
 
@@ -335,13 +337,6 @@ def _fitted_with(model: Any) -> dict[str, Any]:
         if was != is_now:
             changed[name] = was
     return changed
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:  # run from its source without being installed
-        return "unknown"
 
 
 def _encode_history(column: Any) -> list[Any]:
@@ -377,7 +372,6 @@ class Pairs(Record):
 
 
 def encode_parameter(name: str, value: Any) -> Any:
-    """A parameter as JSON."""
     where = f"parameter {name}"
     if isinstance(value, np.random.RandomState):
         return None
@@ -414,7 +408,6 @@ def _is_known(notion: FairnessNotion) -> bool:
 
 
 def decode_parameter(value: Any) -> Any:
-    """The reverse of :func:`encode_parameter`."""
     if isinstance(value, list):
         if len(value) > limits.MAX_LIST:
             fail("", f"a list of 0 to {limits.MAX_LIST} values", value)

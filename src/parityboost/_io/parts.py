@@ -54,19 +54,16 @@ OneOrMore = Threshold | list[Threshold]  # thresholds: one for all, or one per g
 
 
 def exactly(n: int, values: list[Any], where: str) -> list[Any]:
-    """A list of so many values."""
     if len(values) != n:
         fail(where, f"a list of {n} values", values)
     return values
 
 
 def matrix(shape: tuple[int, int], rows: list[list[float]], where: str) -> Floats:
-    """A table of numbers."""
     return np.array(each(where, exactly(shape[0], rows, where), lambda row: exactly(shape[1], row, "")))
 
 
 def rising(values: list[float], where: str) -> Floats:
-    """Numbers that increase."""
     numbers = np.array(values, dtype=np.float64)
     if (np.diff(numbers) <= 0).any():
         fail(where, "numbers that increase", values)

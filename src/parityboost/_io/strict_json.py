@@ -61,7 +61,6 @@ def inside(where: str, error: ModelFileError) -> ModelFileError:
 
 @contextmanager
 def at(where: str) -> Iterator[None]:
-    """What is wrong is wrong at this place."""
     try:
         yield
     except ModelFileError as error:
@@ -177,7 +176,6 @@ def _check_text(value: Any) -> None:
 
 
 def shown_key(key: str) -> str:
-    """A field's name as errors have it."""
     return key[:50] if key.isprintable() else repr(key[:50])
 
 
@@ -185,8 +183,6 @@ def shown_key(key: str) -> str:
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A part of a file."""
-
     @classmethod
     def of(cls, found: Any, **given: Any) -> Self:
         """The record of what has attributes of the same names, but for those that are given."""

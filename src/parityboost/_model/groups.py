@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats, Integers, to_host
 from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
 from .._table.binning import Binner
-from .._table.grouping import AS_GIVEN, Grouping, read_groups, sensitive_frame
-from .._table.sources import column_names, column_position, read_sources
+from .._table.grouping import AS_GIVEN, Grouping, named_positions, read_groups, sensitive_frame
+from .._table.sources import column_names, read_sources
 from .._table.values import to_pandas
 from .grid import on_fine_grid
 
@@ -128,8 +128,7 @@ class GroupSource:
 def sensitive_positions(X: Any, sensitive_features: Any, names: Any) -> tuple[int, ...]:
     """The columns of X that hold the sensitive attribute: those named, or those of its own names and values."""
     if names is not None:
-        wanted = list(names) if isinstance(names, (list, tuple)) else [names]
-        return tuple(column_position(X, name, "sensitive_feature") for name in wanted)
+        return tuple(named_positions(X, names))
     sensitive_features = to_pandas(sensitive_features)
     if isinstance(sensitive_features, pd.Series):
         sensitive_features = sensitive_features.to_frame()

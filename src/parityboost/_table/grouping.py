@@ -61,7 +61,6 @@ AS_GIVEN = Grouping()  # every value is a group, and none may be missing
 
 
 def read_edges(name: Any, values: Any) -> list[float]:
-    """Where a column is cut."""
     numbers = [values] if isinstance(values, Real) else values
     if isinstance(numbers, str) or not isinstance(numbers, (Sequence, np.ndarray)) or not len(numbers):
         raise ValueError(f"bands: column {name!r} needs a list of numbers to cut at, such as [25, 40], got {values!r}")
@@ -137,7 +136,6 @@ class Sensitive:
             )
 
     def check_found(self, groups: NDArray[Any]) -> None:
-        """Whether the groups are enough."""
         if len(groups) < 2 and self.needed_for:
             raise ValueError(
                 f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed for "
@@ -196,12 +194,17 @@ def sensitive_frame(sensitive_features: Any) -> pd.DataFrame:
     return frame
 
 
-def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
-    """The columns of X that ``sensitive_feature`` names."""
+def named_positions(X: TableLike, names: Any) -> list[int]:
+    """Where in X the columns are that ``sensitive_feature`` names."""
     wanted = list(names) if isinstance(names, (list, tuple)) else [names]
     if not wanted:
         raise ValueError(f"sensitive_feature={names!r} names no column of X")
-    positions = [column_position(X, name, "sensitive_feature") for name in wanted]
+    return [column_position(X, name, "sensitive_feature") for name in wanted]
+
+
+def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
+    """The columns of X that ``sensitive_feature`` names."""
+    positions = named_positions(X, names)
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, positions]
     dtype = object if X.dtype == object else None  # no guess at what objects are

@@ -80,7 +80,6 @@ class Labels:
 
 
 def find_label(name: str, stated: Any, labels: list[Any]) -> Any:
-    """The label that was stated, as it is among the labels."""
     for label in labels:
         if isinstance(label, str) == isinstance(stated, str) and bool(np.all(label == stated)):
             return label

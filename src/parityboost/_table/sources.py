@@ -67,8 +67,6 @@ def _name_odd_cell(X: Any) -> None:
 
 @dataclass(eq=False)
 class Source:
-    """A column of X."""
-
     name: str
     values: Any
     kind = ""  # how messages call it
@@ -189,7 +187,6 @@ def check_finite(X: TableLike) -> None:
 
 
 def read_sources(X: TableLike) -> list[Source]:
-    """One source per column."""
     if isinstance(X, pd.DataFrame):
         columns: list[Any] = [
             column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array for _, column in X.items()
@@ -216,7 +213,6 @@ def _read_source(name: str, values: Any) -> Source:
 
 
 def place_sources(sources: list[Source], place: Callable[[Any], Any]) -> list[Source]:
-    """The same columns, those of numbers on the graphics card."""
     shared: dict[int, tuple[Any, Any]] = {}
     return [
         PlacedNumbers(source.name, source.values, place, shared) if isinstance(source, NumberSource) else source
@@ -232,7 +228,6 @@ def column_names(X: TableLike) -> list[str]:
 
 
 def column_position(X: TableLike, column: Any, parameter: str) -> int:
-    """Position of a column given by name or by position."""
     if isinstance(X, pd.DataFrame) and isinstance(column, Hashable) and column in X.columns:
         found = [j for j, name in enumerate(X.columns) if name == column]
         if len(found) > 1:

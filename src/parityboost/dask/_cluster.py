@@ -26,7 +26,6 @@ class ClusterError(ConnectionError):
 
 
 def require_dask() -> None:
-    """Say what to install if Dask is not there."""
     try:
         import dask.dataframe  # noqa: F401
         import distributed  # noqa: F401
@@ -90,7 +89,6 @@ class Cluster:
         return [task(*row, **given) for row in rows]
 
     def gather(self, tasks: list[Delayed]) -> list[Any]:
-        """The results of tasks."""
         return self.results(self.client.compute(tasks))
 
     def keep(self, tasks: list[Delayed]) -> list[Future]:
@@ -158,7 +156,6 @@ class Cluster:
         return now if none_since is None else none_since
 
     def wait_for_workers(self) -> dict[str, int]:
-        """The workers that are there, at least one."""
         none_since = None
         while not (found := self.workers()):
             none_since = self.look(none_since)

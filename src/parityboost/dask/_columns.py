@@ -53,9 +53,8 @@ def learn_bins(cluster: Cluster, parts: list[PreparedRows], max_bins: int, categ
     """The bins, from the rows of the first part that are not held out, with room for what occurs in any part."""
     rows = parts[0]
     names, sources = column_names(rows.data.meta), _sources(cluster, rows.data)
-    categorical, exact = find_categorical(rows.data.meta, sources, categorical_features), rows.n_kept <= EXACT_ROWS
-    how = {"categorical": categorical, "exponent": rows.exponent, "exact": exact}
-    facts = cluster.fold([task for part in parts for task in part.map(_look_at, **how)], _merge_looks, exact=exact)
+    how = {"categorical": find_categorical(rows.data.meta, sources, categorical_features), "exponent": rows.exponent}
+    facts = cluster.fold([task for part in parts for task in part.map(_look_at, **how)], _merge_looks)
     asking = {j: _find_stretches(names[j], fact) for j, fact in enumerate(facts) if isinstance(fact, Numbers)}
     stretches: dict[int, Stretches] = {}
     answers: dict[int, Any] = dict.fromkeys(asking)
@@ -110,7 +109,6 @@ def _find_stretches(name: str, fact: Numbers) -> Generator[tuple[Any, ...] | Non
 
 
 def part_sources(number: int, x: Any, rows: Rows) -> list[Source]:
-    """The columns of a partition of X."""
     check_part(number, x, rows.n_rows)
     if isinstance(x, np.ndarray) and x.dtype.kind in "US":
         x = x.astype(object)
@@ -157,8 +155,6 @@ def _source_of(name: str, kinds: tuple[tuple[str, list[Any]], ...]) -> Source:
 
 
 class Numbers(NamedTuple):
-    """What occurs in a column of numbers."""
-
     n: int  # numbers that are not missing
     lowest: float
     highest: float
@@ -172,10 +168,8 @@ class Categories(NamedTuple):
     held: set[Any]
 
 
-def _look_at(
-    number: int, x: Any, rows: Rows, held: Held, categorical: list[bool], exponent: int, exact: bool
-) -> list[Any]:
-    """What occurs in each column of a partition; all distinct numbers, however many, if it is to be exact."""
+def _look_at(number: int, x: Any, rows: Rows, held: Held, categorical: list[bool], exponent: int) -> list[Any]:
+    """What occurs in each column of a partition."""
     sources, is_held, masses = part_sources(number, x, rows), rows.is_held(held), rows.masses(exponent)
     train, others = rows.positions[~is_held], rows.positions[is_held]
     weights = masses[~is_held] if len(masses) else None
@@ -190,12 +184,11 @@ def _look_at(
             continue
         values, own = _present(source.floats(train), weights)
         ends = (float(values.min()), float(values.max())) if len(values) else (np.inf, -np.inf)
-        found.append(Numbers(len(values), *ends, _distinct(values, own) if exact else _few_distinct(values, own)))
+        found.append(Numbers(len(values), *ends, _few_distinct(values, own)))
     return found
 
 
 def _present(values: Floats, weights: Integers | None) -> tuple[Floats, Integers | None]:
-    """Without what is missing."""
     there = ~np.isnan(values)
     return (values, weights) if there.all() else (values[there], None if weights is None else weights[there])
 
@@ -205,7 +198,6 @@ def _distinct(values: Floats, weights: Any) -> Stretches:
 
 
 def _few_distinct(values: Floats, weights: Integers | None) -> Stretches | None:
-    """The distinct values, if they are few."""
     distinct, masses = np.empty(MAX_COUNTED), np.empty(MAX_COUNTED, dtype=np.int64)
     n = kernels.find_masses(values, NO_MASS if weights is None else weights, distinct, masses)
     return None if n > MAX_COUNTED else _distinct(distinct[:n], masses[:n])
@@ -216,12 +208,11 @@ def _together(parts: list[Stretches]) -> Stretches:
     return _distinct(np.concatenate([part.lowest for part in parts]), np.concatenate([part.mass for part in parts]))
 
 
-def _merge_looks(looks: list[list[Any]], exact: bool) -> list[Any]:
-    """What occurs in several partitions together."""
-    return [_merge_column(column, exact) for column in zip(*looks, strict=True)]
+def _merge_looks(looks: list[list[Any]]) -> list[Any]:
+    return [_merge_column(column) for column in zip(*looks, strict=True)]
 
 
-def _merge_column(parts: tuple[Any, ...], exact: bool) -> Any:
+def _merge_column(parts: tuple[Any, ...]) -> Any:
     if isinstance(parts[0], Categories):
         masses: Counter[Any] = Counter()
         for part in parts:
@@ -229,9 +220,8 @@ def _merge_column(parts: tuple[Any, ...], exact: bool) -> Any:
         return Categories(masses, set().union(*(part.held for part in parts)))
     values = None
     if all(part.values is not None for part in parts):
-        values = _together([part.values for part in parts])
-        if not exact and len(values.mass) > MAX_COUNTED:
-            values = None
+        together = _together([part.values for part in parts])
+        values = together if len(together.mass) <= MAX_COUNTED else None
     ends = min(part.lowest for part in parts), max(part.highest for part in parts)
     return Numbers(sum(part.n for part in parts), *ends, values)
 
@@ -264,7 +254,6 @@ def _count_stretches(
 
 
 def _merge_answers(answers: list[dict[int, tuple[Any, ...]]]) -> dict[int, tuple[Any, ...]]:
-    """Of several partitions together."""
     merged: dict[int, tuple[Any, ...]] = {}
     for j, first in answers[0].items():
         if isinstance(first, Stretches):

@@ -68,7 +68,6 @@ class Session:
         return reply
 
     def flush(self) -> None:
-        """Have all done that was put off."""
         waiting, self.queue = self.queue, []
         answers = self.crew.run(self, [command for command, _ in waiting])
         for (_, reply), of_all in zip(waiting, answers, strict=True):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
 from sklearn.utils import column_or_1d
 
 from .._arrays import Floats, Integers
@@ -37,15 +38,13 @@ def accuracy(cluster: Cluster, data: Partitioned, model: Any) -> float:
 
 def _count_right(number: int, x: Any, y: Any, sensitive: Any, weight: Any, model: Any) -> tuple[float, float]:
     """What the rows weigh that the model is right about, and all rows."""
-    from sklearn.metrics import accuracy_score
-
     y = column_or_1d(y)
     check_part(number, x, len(y))
     weights, _ = part_weights(number, weight, len(y))
     weights = np.ones(len(y)) if weights is None else weights
-    if not weights.any():
-        return 0.0, 0.0
     keep = weights > 0
+    if not keep.any():
+        return 0.0, 0.0
     predicted = model.predict(x, sensitive_features=sensitive)[keep]
     right = accuracy_score(y[keep], predicted, normalize=False, sample_weight=weights[keep])
     return float(right), float(weights.sum())

@@ -18,10 +18,11 @@ from sklearn.utils import column_or_1d
 
 from .._arrays import Floats, Integers
 from .._fit.samples import MassSums, find_exponent, measure_masses, warn_of_none_held_out, whole_masses
+from .._model.groups import sensitive_positions
 from .._table.grouping import NO_GROUPS, Grouping, Sensitive, read_groups, refuse_missing_groups, sensitive_frame
 from .._table.lazy import is_collection, is_frame, partitions_of
 from .._table.reading import Labels, cells, held_out_ranks, label_values, read_target, refuse_missing_labels
-from .._table.sources import column_names, column_position
+from .._table.sources import column_names
 from .._table.values import short
 from .._table.weights import WeightSums, plain_weights
 from ._cluster import Cluster, Delayed, Future
@@ -53,10 +54,7 @@ def read_collections(X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feat
         raise ValueError(f"X must be a Dask DataFrame or a two-dimensional Array, got {X.ndim} dimension(s)")
     meta, names = empty_table(X), None
     if sensitive is None and sensitive_feature is not None:
-        wanted = sensitive_feature if isinstance(sensitive_feature, (list, tuple)) else [sensitive_feature]
-        if not wanted:
-            raise ValueError(f"sensitive_feature={sensitive_feature!r} names no column of X")
-        positions = [column_position(meta, name, "sensitive_feature") for name in wanted]
+        positions = list(sensitive_positions(meta, None, sensitive_feature))
         sensitive = X.iloc[:, positions] if is_frame(X) else X[:, positions]
         names = None if is_frame(X) else [column_names(meta)[j] for j in positions]
     parts = partitions_of(X)
@@ -77,7 +75,6 @@ def empty_table(X: Any) -> Any:
 
 
 def _matching(name: str, values: Any, X: Any, parts: list[Delayed]) -> list[Delayed]:
-    """The partitions of what belongs to X, which has to be divided as X is."""
     if not is_frame(values) and not is_frame(X) and values.chunks[0] != X.chunks[0]:
         is_known = not np.isnan([*values.chunks[0], *X.chunks[0]]).any()
         if is_known and values.shape[0] == X.shape[0]:
@@ -107,7 +104,6 @@ class RowFacts(NamedTuple):
 
 
 def read_facts(number: int, y: Any, sensitive: Any, weight: Any, names: list[str] | None, bands: Any) -> RowFacts:
-    """Of one partition; ``names`` are those of sensitive columns of an Array."""
     n_rows, weights, _, y, groups = _read_part(number, y, sensitive, weight, names)
     labels, is_missing = label_values(y)
     missing = {}
@@ -132,7 +128,6 @@ class Rows(NamedTuple):
 
     @property
     def positions(self) -> NDArray[np.intp]:
-        """Of the rows that count, in the partition."""
         return np.arange(self.n_rows) if self.keep is None else np.flatnonzero(self.keep)
 
     def masses(self, exponent: int) -> Integers:
@@ -140,7 +135,6 @@ class Rows(NamedTuple):
         return np.empty(0, dtype=np.int64) if self.weights is None else whole_masses(self.weights, exponent)
 
     def is_held(self, held: Held) -> NDArray[np.bool_]:
-        """Which of the rows that count are held out."""
         if isinstance(held, bool):
             return np.full(len(self.cell), held)
         mask = np.zeros(len(self.cell), dtype=np.bool_)
@@ -150,7 +144,6 @@ class Rows(NamedTuple):
         return mask
 
     def per_cell(self, n_groups: int) -> Integers:
-        """How many rows count."""
         return np.bincount(self.cell, minlength=2 * n_groups)
 
     def cell_masses(self, held: Held, exponent: int, n_groups: int) -> Floats:
@@ -246,11 +239,6 @@ class PreparedRows:
     @property
     def n_counted(self) -> int:
         return int(self.counts.sum())
-
-    @property
-    def n_kept(self) -> int:
-        """How many are not held out."""
-        return self.n_counted - int(self.n_held.sum())
 
     @property
     def unit(self) -> float:

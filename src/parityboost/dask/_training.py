@@ -79,7 +79,6 @@ class CodedRows:
         return to_sample(taken, chosen, len(part.groups), team, part.unit)
 
     def _per_part(self, session: Session, name: str, *given: Any) -> list[Any]:
-        """What the partitions answer, in their order."""
         answers: list[dict[int, Any]] = session.later(name, *given, combine=list).read()
         found = {number: value for answer in answers for number, value in answer.items()}
         return [found[number] for number in sorted(found)]
@@ -123,7 +122,6 @@ class CodedRows:
 
 
 def _encode(cluster: Cluster, bundles: Bundles, given: list[Any], numbers: Sequence[int]) -> list[Future]:
-    """Some partitions as codes."""
     columns = zip(*(given[number] for number in numbers), strict=True)
     return list(cluster.client.compute(cluster.map(encode_part, numbers, *columns, bundles=bundles)))
 
