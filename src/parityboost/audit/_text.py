@@ -190,9 +190,7 @@ def markdown(report: Row) -> str:
     lines = ["# Fairness audit", "", markdown_text(_title(report)), "", "## Summary", ""]
     lines += [f"- {markdown_text(sentence)}" for sentence in summary(report)]
     for table in _tables(report, None):
-        lines += ["", f"## {markdown_text(table.title)}", "", _markdown_row(table.header)]
-        lines.append("| --- |" + " ---: |" * (len(table.header) - 1))
-        lines += [_markdown_row(row) for row in table.rows]
+        lines += ["", f"## {markdown_text(table.title)}", "", *markdown_table(table.header, table.rows)]
         if table.remarks:
             lines += ["", *(f"- {markdown_text(remark)}" for remark in table.remarks)]
     return "\n".join(lines) + "\n"
@@ -250,9 +248,9 @@ def _group_tables(attribute: str, groups: list[Row], width: int | None) -> list[
     tables = []
     for start in range(0, len(names), per_table):
         some = names[start : start + per_table]
-        header = ["group", "n" if start == 0 else "positives", *(RATES[name] for name in some)]
-        size = "n" if start == 0 else "positives"
-        rows = [[row["group"], f"{row[size]:,}", *(_interval(row, name) for name in some)] for row in groups]
+        size = "positives" if start else "n"
+        header = ["group", size, *(RATES[name] for name in some)]
+        rows = [[row["group"], f"{row[size]:,}", *(_interval(limits(row, name)) for name in some)] for row in groups]
         title = f"Groups of {attribute}" + (", continued" if start else "")
         tables.append(Section(title, header, rows, remarks if start + per_table >= len(names) else ()))
     return tables
@@ -274,19 +272,21 @@ def _measure_table(attribute: str, measures: list[Row]) -> Section:
 
 def _calibration_table(attribute: str, groups: list[Row]) -> Section:
     columns = {"mean_score": "mean score", "base_rate": "base rate", "ece": "calibration error", "brier": "Brier"}
-    rows = [[row["group"], *(f"{row[name]:.3f}" for name in columns), _interval(row, "auc")] for row in groups]
+    auc = [_interval(limits(row, "auc")) for row in groups]
+    rows = [[row["group"], *(f"{row[n]:.3f}" for n in columns), area] for row, area in zip(groups, auc, strict=True)]
     return Section(f"Scores of groups of {attribute}", ["group", *columns.values(), "AUC"], rows)
 
 
-def _interval(row: Row, name: str | None = None) -> str:
-    value, lower, upper = (row[key] for key in (_keys(name)))
+def _interval(row: Row) -> str:
+    value, lower, upper = (row[key] for key in ("value", "lower", "upper"))
     if value is None:
         return UNDEFINED
     return f"{value:.3f}" if lower is None else f"{value:.3f} [{lower:.3f}, {upper:.3f}]"
 
 
-def _keys(name: str | None) -> tuple[str, str, str]:
-    return ("value", "lower", "upper") if name is None else (name, f"{name}_lower", f"{name}_upper")
+def limits(row: Row, name: str) -> Row:
+    """One of the rates of a group by itself, with its limits."""
+    return {"value": row[name], "lower": row[f"{name}_lower"], "upper": row[f"{name}_upper"]}
 
 
 def _aligned(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -313,8 +313,11 @@ def _wrapped(sentence: str, bullet: str) -> list[str]:
     return textwrap.wrap(fixed, WIDTH, initial_indent=bullet, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _markdown_row(cells: list[str]) -> str:
-    return "| " + " | ".join(map(markdown_text, cells)) + " |"
+def markdown_table(header: list[str], rows: list[list[str]], n_text: int = 1) -> list[str]:
+    """The lines of a table whose first columns are text."""
+    cells = [[markdown_text(cell) for cell in row] for row in (header, *rows)]
+    cells.insert(1, ["---"] * n_text + ["---:"] * (len(header) - n_text))
+    return [f"| {' | '.join(row)} |" for row in cells]
 
 
 def markdown_text(text: str) -> str:

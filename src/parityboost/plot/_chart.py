@@ -173,6 +173,11 @@ class Chart:
     margin: Sequence[str] = ()  # words at the right end of each row, on paper
 
 
+def group_roles(n_groups: int) -> Sequence[str]:
+    """Every row has its group beside it, so colours are a help as long as there are enough of them."""
+    return GROUP_ROLES[:n_groups] if n_groups <= len(GROUP_ROLES) else GROUP_ROLES[:1] * n_groups
+
+
 def signed(value: float) -> str:
     """A number with its sign, unless that is lost in rounding, and a real minus."""
     text = f"{value:+.2f}"

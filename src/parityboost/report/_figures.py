@@ -35,12 +35,11 @@ class Figure(NamedTuple):
 
 def groups(report: Row, attribute: str, at: int) -> Figure:
     """Rates of the groups with their intervals, one block of rows per rate."""
-    rows = _tables.of(report["audit"]["groups"], attribute)
-    # Every row has its name beside it, so colours are a help as long as there are enough of them.
-    roles = GROUP_ROLES if len(rows) <= len(GROUP_ROLES) else GROUP_ROLES[:1] * len(rows)
+    rows = _words.of(report["audit"]["groups"], attribute)
+    roles = _chart.group_roles(len(rows))
     positive, other = report["data"]["positive"], (report["comparison"] or {"baseline": "", "groups": []})
     rates = {"selection_rate": f"Predicted “{cut(positive, LEGEND)}”", "fnr": "Missed", "fpr": "False alarms"}
-    compared = {row["group"]: row for row in _tables.of(other["groups"], attribute)}
+    compared = {row["group"]: row for row in _words.of(other["groups"], attribute)}
     shown = {name: [row for row in rows if row[name] is not None] for name in rates}
     marks: list[Any] = []
     ticks: list[float] = []
@@ -74,7 +73,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
 
 def reliability(report: Row, attribute: str, at: int) -> Figure | None:
     """Score against outcome, one line per group, if there are not too many to be told apart."""
-    rows = _tables.of(report["audit"]["reliability"], attribute)
+    rows = _words.of(report["audit"]["reliability"], attribute)
     if len({row["group"] for row in rows}) > len(GROUP_ROLES):
         return None
     x, y = (Axis(title, range=(0.0, 1.02), percent=True) for title in ("mean score", "share that is truly positive"))
@@ -83,14 +82,12 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
         f"Scores against outcomes in each group of {attribute}. On the dotted line a score of 0.3 means that 30 % are "
         "positive. Where two groups’ lines differ, the same score means different things for them."
     )
-    table = Table(
-        f"Scores and outcomes, groups of {attribute}",
-        [attribute, "Rows", "Mean score", "Truly positive (interval)"],
-        [
-            [row["group"], f"{row['n']:,}", _tables.percent(row["mean_score"]), _tables.rate(row, "observed")]
-            for row in rows
-        ],
-    )
+    cells = [
+        [row["group"], f"{row['n']:,}", _tables.percent(row["mean_score"]), _tables.rate(row, "observed")]
+        for row in rows
+    ]
+    header = [attribute, "Rows", "Mean score", "Truly positive (interval)"]
+    table = Table(f"Scores and outcomes, groups of {attribute}", header, cells)
     return Figure(f"reliability-{at}", f"What a score means, by {attribute}", caption, spec(chart), table)
 
 
@@ -112,29 +109,19 @@ def importances(report: Row) -> Figure:
         if shown
         else "The model uses no feature."
     )
-    table = Table(
-        "Importance of the features",
-        ["Feature", *(["Moves the score by"] if moves else []), "Share of weights"],
-        [
-            [row["feature"], *([f"{row[by]:.3f}"] if moves else []), _tables.percent(row["alpha_share"])]
-            for row in found
-        ],
-    )
-    return Figure("importances", "Importance of the features", caption, spec(chart), table)
+    header = ["Feature", *(["Moves the score by"] if moves else []), "Share of weights"]
+    cells = [
+        [row["feature"], *([f"{row[by]:.3f}"] if moves else []), _tables.percent(row["alpha_share"])] for row in found
+    ]
+    name = "Importance of the features"
+    return Figure("importances", name, caption, spec(chart), Table(name, header, cells))
 
 
 def shape(found: Row, at: int) -> Figure:
     """A step function: a line over numbers, bars for categories."""
-    function = ShapeFunction(
-        found["feature"],
-        found["kind"],
-        tuple(found.get("thresholds", ())),
-        tuple(found.get("categories", ())),
-        tuple(found["scores"]),
-        found["missing"],
-        found.get("other"),
-        found["spread"],
-    )
+    fields = ("feature", "kind", "scores", "missing", "other", "spread")
+    parts: Row = {name: found.get(name) for name in fields}
+    function = ShapeFunction(**parts, thresholds=found.get("thresholds", ()), categories=found.get("categories", ()))
     if function.kind == "categorical":
         shares = [*found["shares"], found["other_share"], found["missing_share"]]
         rows = _chart.same_score(function, shares, MAX_BARS)
@@ -239,26 +226,22 @@ def history(report: Row) -> Figure:
         f"Blue: the share of errors, averaged over both labels. Orange: the gap between groups. Lower is better for "
         f"both. The dashed upright line is the model: {f'{theta} rules' if rules else f'fairness {theta:g}'}.{chosen}"
     )
-    table = Table(
-        "Errors and gap" + (" with so many rules" if rules else " at every blend"),
-        ["Rules" if rules else "Fairness", *(name for name, *_ in series)],
-        [
-            [str(j), *("–" if values[i] is None else f"{values[i]:.3f}" for _, values, *_ in series)]
-            for i, j in enumerate(rounds["rounds"])
-        ],
-    )
+    cells = [
+        [str(j), *("–" if values[i] is None else f"{values[i]:.3f}" for _, values, *_ in series)]
+        for i, j in enumerate(rounds["rounds"])
+    ]
+    header = ["Rules" if rules else "Fairness", *(name for name, *_ in series)]
+    table = Table("Errors and gap" + (" with so many rules" if rules else " at every blend"), header, cells)
     return Figure("history", "Errors and gap" if rules else "From plain to fair", caption, drawn, table)
 
 
 def comparison(report: Row, attribute: str, at: int) -> Figure:
     """The measures of both models with their intervals."""
-    rows = [row for row in _tables.of(report["comparison"]["rows"], attribute) if row["difference"] is not None]
+    rows = [row for row in _words.of(report["comparison"]["rows"], attribute) if row["difference"] is not None]
     baseline, model = report["comparison"]["baseline"], report["model"]["name"]
     marks = []
-    for which, name, role, kind, shift in (
-        ("baseline", baseline, "baseline", "ring", -0.16),
-        ("model", model, "ours", "dot", 0.16),
-    ):
+    looks = (("baseline", baseline, "baseline", "ring", -0.16), ("model", model, "ours", "dot", 0.16))
+    for which, name, role, kind, shift in looks:
         x, low, high = ([100 * row[which][end] for row in rows] for end in ("value", "lower", "upper"))
         hover = [f"{_tables.interval(row[which], _tables.points)} points" for row in rows]
         places = [j + shift for j in range(len(rows))]
@@ -291,26 +274,20 @@ def gaps(found: Row, at: int) -> Figure:
 
 def person(found: Row, positive: Any) -> Figure:
     """A waterfall from the mean score to the row's own."""
-    named = [
-        (part["feature"] if part["value"] is None else f"{part['feature']} = {part['value']}", part["part"])
-        for part in found["parts"]
-    ]
-    kept = {part["feature"]: name for part, (name, _) in zip(found["parts"], named, strict=True)}
+    of_features = [part for part in found["parts"] if part["value"] is not None]  # pairs have no value
+    names = {part["feature"]: f"{part['feature']} = {part['value']}" for part in of_features}
+    first, last = ("an average row", found["mean"]), ("this row", found["score"])
     parts = _chart.top_and_rest(((part["feature"], [part["part"]]) for part in found["parts"]), MAX_STEPS)
-    parts = [(kept.get(name, name), part) for name, part in parts]
-    chart = _chart.waterfall(("an average row", found["mean"]), parts, ("this row", found["score"]))
+    chart = _chart.waterfall(first, [(names.get(name, name), part) for name, part in parts], last)
     caption = (
         f"Row {found['row']} has the score {signed(found['score'])} and is predicted “{found['predicted']}”; "
         f"its true label is “{found['true']}”. From the mean score of all rows, {signed(found['mean'])}, each "
         f"bar shows how far a value of this row moves the score: to the right speaks for “{positive}”, which is "
         "predicted above 0."
     )
-    rows = [("an average row", found["mean"]), *named, ("this row", found["score"])]
-    table = Table(
-        f"How the score of row {found['row']} comes about",
-        ["Value", "Moves the score by"],
-        [[name, signed(value)] for name, value in rows],
-    )
+    steps = [(names.get(part["feature"], part["feature"]), part["part"]) for part in found["parts"]]
+    cells = [[name, signed(value)] for name, value in (first, *steps, last)]
+    table = Table(f"How the score of row {found['row']} comes about", ["Value", "Moves the score by"], cells)
     return Figure("person", f"Row {found['row']}, step by step", caption, spec(chart), table)
 
 

@@ -8,32 +8,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from .._docs import documented
 from .._extras import install
 from .._io.atomic import write_atomically
-from .._stats import rates
 from . import _card, _figures, _tables, _words
 from ._card import to_markdown
-from ._compare import FAIRNESS, PERFORMANCE
 from ._summary import build
 from ._words import Row
 
-LIVE_RATES = {
-    "selection_rate": ("Predicted positive", rates.selection_rate),
-    "fnr": ("Missed", rates.false_negative_rate),
-    "fpr": ("False alarms", rates.false_positive_rate),
-    "accuracy": ("Accuracy", rates.accuracy),
-}
 
-
+@documented()
 def to_json(report: dict[str, Any], indent: int | None = 2) -> str:
     """The report as JSON.
 
     Parameters
     ----------
-    report : dict
-        What :func:`build` or :func:`build_audit` returns.
     indent : int or None, default=2
         Spaces per level; None for one line.
 
@@ -42,30 +31,22 @@ def to_json(report: dict[str, Any], indent: int | None = 2) -> str:
     >>> import json
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit(
-    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-    ... )
+    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
     >>> json.loads(report.to_json(report.build_audit(found)))["data"]["n"]
     400
     """
     return json.dumps(report, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
+@documented()
 def to_html(report: dict[str, Any]) -> str:
     """The report as one HTML page that needs nothing else: no network, no other file.
-
-    Parameters
-    ----------
-    report : dict
-        What :func:`build` or :func:`build_audit` returns.
 
     Examples
     --------
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit(
-    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-    ... )
+    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
     >>> page = report.to_html(report.build_audit(found, title="Mine"))
     >>> "<h1>Mine</h1>" in page
     True
@@ -215,35 +196,23 @@ def _live(report: Row) -> Row | None:
     rounds = report["rounds"]
     if rounds is None:
         return None
-    at = rounds["rounds"].index(rounds["theta"])
-    counts = _counts(rounds, at)
-    measures = [
-        {"id": name, "name": _tables.TITLES[name], "value": _tables.percent(_defined(measure(counts)))}
-        for name, measure in PERFORMANCE.items()
-    ] + [
-        {"id": name, "name": f"{_tables.TITLES[name]}, points", "value": _tables.points(_defined(measure(counts)))}
-        for name, measure in FAIRNESS.items()
-    ]
-    groups = [
-        {
-            "name": name,
-            "cells": [
-                {"id": f"{key}-{g}", "value": _tables.percent(_defined(rate(counts)[g]))}
-                for key, (_, rate) in LIVE_RATES.items()
-            ],
-        }
-        for g, name in enumerate(rounds["groups"])
-    ]
-    return {"position": at, "measures": measures, "groups": groups, "rates": [name for name, _ in LIVE_RATES.values()]}
-
-
-def _counts(rounds: Row, at: int) -> Any:
-    """``counts[group, y_true, y_pred]`` after a round."""
-    selected = np.array([rounds["false_positives"][at], rounds["true_positives"][at]], dtype=np.float64).T
-    totals = np.array([rounds["negatives"], rounds["positives"]], dtype=np.float64).T
-    return np.stack([totals - selected, selected], axis=-1)
-
-
-def _defined(value: Any) -> float | None:
-    number = float(value)
-    return None if number != number else number
+    crossed = report["data"]["attributes"][-1]  # the groups of all sensitive columns together
+    overall = {row["measure"]: row for row in report["audit"]["overall"]}
+    measures = []
+    for name in _words.PERFORMANCE:
+        value = _tables.percent(overall[name]["value"])
+        measures.append({"id": name, "name": _tables.TITLES[name], "value": value})
+    for name in _words.GOALS:
+        value = _tables.points(_words.measure_row(report, crossed, name)["value"])
+        measures.append({"id": name, "name": f"{_tables.TITLES[name]}, points", "value": value})
+    rates = ("selection_rate", "fnr", "fpr", "accuracy")
+    groups = []
+    for g, row in enumerate(_words.of(report["audit"]["groups"], crossed)):
+        cells = [{"id": f"{rate}-{g}", "value": _tables.percent(row[rate])} for rate in rates]
+        groups.append({"name": row["group"], "cells": cells})
+    return {
+        "position": rounds["rounds"].index(rounds["theta"]),
+        "measures": measures,
+        "groups": groups,
+        "rates": [_tables.RATES[rate] for rate in rates],
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..audit._text import favours
+from ..audit._text import favours, limits
 from ..explain._scores import TOTAL, free_name
 from ..explain._shapes import OTHER
 from ..plot._chart import signed
@@ -78,9 +78,7 @@ def number(value: float) -> str:
 
 def rate(row: Row, name: str) -> str:
     """A rate with its interval."""
-    if row[name] is None:
-        return UNDEFINED
-    return f"{percent(row[name])} ({_words.points(row[f'{name}_lower'])}{DASH}{_words.points(row[f'{name}_upper'])})"
+    return interval(limits(row, name))
 
 
 def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
@@ -94,17 +92,9 @@ def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
     return f"{value} ({points(row['lower'])}{to}{points(row['upper'])})"
 
 
-def ratio(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.2f}"
-
-
-def of(rows: list[Row], attribute: str) -> list[Row]:
-    return [row for row in rows if row["attribute"] == attribute]
-
-
 def data(report: Row, attribute: str) -> Table:
     """Who is in the data."""
-    groups = of(report["audit"]["groups"], attribute)
+    groups = _words.of(report["audit"]["groups"], attribute)
     total = sum(row["n"] for row in groups)
     rows = [
         [row["group"], f"{row['n']:,}", percent(row["n"] / total), f"{row['positives']:,}", rate(row, "base_rate")]
@@ -120,10 +110,10 @@ def groups(report: Row, attribute: str) -> Table:
     ratios = {"selection_ratio": "Ratio, positive", "rejection_ratio": "Ratio, negative"}
     if known is not None:
         ratios = {"selection_ratio" if known else "rejection_ratio": "Ratio, favourable"}
-    rows = [
-        [row["group"], f"{row['n']:,}", *(ratio(row[key]) for key in ratios), *(rate(row, name) for name in RATES)]
-        for row in of(report["audit"]["groups"], attribute)
-    ]
+    rows = []
+    for row in _words.of(report["audit"]["groups"], attribute):
+        shares = [UNDEFINED if row[key] is None else f"{row[key]:.2f}" for key in ratios]
+        rows.append([row["group"], f"{row['n']:,}", *shares, *(rate(row, name) for name in RATES)])
     header = [attribute, "Rows", *ratios.values(), *RATES.values()]
     return Table(f"Performance in each group of {attribute}, with intervals", header, rows)
 
@@ -131,7 +121,7 @@ def groups(report: Row, attribute: str) -> Table:
 def measures(report: Row, attribute: str) -> Table:
     """The largest differences between groups."""
     rows = []
-    for row in of(report["audit"]["measures"], attribute):
+    for row in _words.of(report["audit"]["measures"], attribute):
         apart = UNDEFINED
         if row["value"] is not None:
             low, high = (f"{row[end]} {percent(row[end + '_rate'])}" for end in ("lowest", "highest"))
@@ -149,35 +139,31 @@ def overall(report: Row) -> Table:
     names = ("accuracy", "balanced_accuracy", "fnr", "fpr", "precision", "base_rate", "selection_rate")
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
     if "auc" in found:
-        auc = {
-            f"auc{end}": found["auc"][name] for end, name in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
-        }
-        rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", _auc(auc)])
+        rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", _auc(found["auc"])])
     return Table("All rows together", ["Measure", "Value (interval)"], rows)
 
 
 def calibration(report: Row, attribute: str) -> Table:
     """How scores and outcomes agree."""
-    rows = [
-        [row["group"], percent(row["mean_score"]), percent(row["base_rate"]), f"{row['ece']:.3f}", _auc(row)]
-        for row in of(report["audit"]["calibration"], attribute)
-    ]
+    rows = []
+    for row in _words.of(report["audit"]["calibration"], attribute):
+        shares = [percent(row["mean_score"]), percent(row["base_rate"])]
+        rows.append([row["group"], *shares, f"{row['ece']:.3f}", _auc(limits(row, "auc"))])
     header = [attribute, "Mean score", "Truly positive", "Calibration error", "AUC (interval)"]
     return Table(f"Scores of the groups of {attribute}", header, rows)
 
 
 def _auc(row: Row) -> str:
-    value, lower, upper = (row[f"auc{end}"] for end in ("", "_lower", "_upper"))
-    if value is None:
+    if row["value"] is None:
         return UNDEFINED
-    return f"{value:.3f}" if lower is None else f"{value:.3f} ({lower:.3f}{DASH}{upper:.3f})"
+    within = "" if row["lower"] is None else f" ({row['lower']:.3f}{DASH}{row['upper']:.3f})"
+    return f"{row['value']:.3f}{within}"
 
 
 def parameters(report: Row) -> Table:
     """The settings the model was trained with."""
-    rows = [
-        [row["name"], row["value"], "default" if row["default"] else "set"] for row in report["model"]["parameters"]
-    ]
+    parameters = report["model"]["parameters"]
+    rows = [[row["name"], row["value"], "default" if row["default"] else "set"] for row in parameters]
     return Table("Parameters", ["Parameter", "Value", ""], rows, text=3)
 
 
@@ -185,12 +171,10 @@ def shape(found: Row) -> Table:
     """A step function, step by step."""
     caption = f"What {found['feature']} adds to the score"
     if found["kind"] == "categorical":
-        rows = [
-            [name, signed(value), percent(share)]
-            for name, value, share in zip(found["categories"], found["scores"], found["shares"], strict=True)
-        ]
-        rows.append([OTHER, signed(found["other"]), percent(found["other_share"])])
-        rows.append(["missing", signed(found["missing"]), percent(found["missing_share"])])
+        names = [*found["categories"], OTHER, "missing"]
+        scores = [*found["scores"], found["other"], found["missing"]]
+        shares = [*found["shares"], found["other_share"], found["missing_share"]]
+        rows = [[name, signed(x), percent(share)] for name, x, share in zip(names, scores, shares, strict=True)]
         return Table(caption, ["Value", "Score", "Share of rows"], rows)
     ends = [number(t) for t in found["thresholds"]]
     between = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
@@ -204,7 +188,7 @@ def comparison(report: Row, attribute: str | None) -> Table:
     compared = report["comparison"]
     shown = percent if attribute is None else points
     rows = []
-    for row in of(compared["rows"], attribute):  # type: ignore[arg-type]
+    for row in _words.of(compared["rows"], attribute):
         change = {"value": row["difference"], "lower": row["lower"], "upper": row["upper"]}
         pair = [interval(row[which], shown) for which in ("baseline", "model")]
         rows.append([TITLES[row["measure"]], *pair, interval(change, points, sign=True)])
