@@ -94,7 +94,6 @@ class Groups(NamedTuple):
 
 
 def count(data: Data, sensitive: Any) -> Groups:
-    """Read the groups and count their rows."""
     code, names = read_groups(sensitive, len(data.y))
 
     def counted(weights: Floats | None) -> Floats:
@@ -108,7 +107,6 @@ def count(data: Data, sensitive: Any) -> Groups:
 
 
 def group_table(groups: Groups, confidence: float, min_group_size: int) -> pd.DataFrame:
-    """Size and rates of every group."""
     table: dict[str, Any] = {
         "group": groups.names,
         "n": groups.rows.sum(axis=(1, 2)).astype(np.int64),
@@ -185,7 +183,6 @@ def _measure_note(groups: Groups, names: list[str], min_group_size: int, undefin
 
 
 def overall_table(data: Data, confidence: float) -> pd.DataFrame:
-    """Performance on all rows."""
     everyone = count(data, np.zeros(len(data.y), dtype=np.intp))
     z = critical_z(confidence)
     rows: dict[str, Interval] = {}

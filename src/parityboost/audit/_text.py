@@ -285,7 +285,6 @@ def _interval(row: Row) -> str:
 
 
 def limits(row: Row, name: str) -> Row:
-    """One of the rates of a group by itself, with its limits."""
     return {"value": row[name], "lower": row[f"{name}_lower"], "upper": row[f"{name}_upper"]}
 
 

@@ -569,7 +569,6 @@ def _trade_off(model: AdaFairClassifier, marks: list[Any], title: str) -> Chart:
 
 
 def _over_rounds(model: AdaFairClassifier, marks: list[Any], y: Axis, title: str) -> Chart:
-    """Lines over the rounds, with the chosen θ."""
     if model.about_.settings.choose_theta:
         marks.append(Rule(x=model.theta_, dash="dash", text=f"θ = {model.theta_}"))
     return Chart(marks, Axis("round", range=(1, max(model.n_estimators_, 2)), whole=True), y, title=title)

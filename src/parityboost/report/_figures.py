@@ -34,7 +34,6 @@ class Figure(NamedTuple):
 
 
 def groups(report: Row, attribute: str, at: int) -> Figure:
-    """Rates of the groups with their intervals, one block of rows per rate."""
     rows = _words.of(report["audit"]["groups"], attribute)
     roles = _chart.group_roles(len(rows))
     positive, other = report["data"]["positive"], (report["comparison"] or {"baseline": "", "groups": []})
@@ -49,7 +48,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
         if compared:
             shares = [compared.get(row["group"], {}).get(name) for row in own]
             hover = [
-                f"{row['group']}, {other['baseline']}: {_tables.percent(s)}" for row, s in zip(own, shares, strict=True)
+                f"{row['group']}, {other['baseline']}: {_words.percent(s)}" for row, s in zip(own, shares, strict=True)
             ]
             legend = "" if ticks != places else cut(f"the same with {other['baseline']}", LEGEND)
             marks.append(Points(shares, places, "baseline", "ring", 9, hover=hover, name=legend))
@@ -83,7 +82,7 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
         "positive. Where two groups’ lines differ, the same score means different things for them."
     )
     cells = [
-        [row["group"], f"{row['n']:,}", _tables.percent(row["mean_score"]), _tables.rate(row, "observed")]
+        [row["group"], f"{row['n']:,}", _words.percent(row["mean_score"]), _tables.rate(row, "observed")]
         for row in rows
     ]
     header = [attribute, "Rows", "Mean score", "Truly positive (interval)"]
@@ -92,7 +91,6 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
 
 
 def importances(report: Row) -> Figure:
-    """The features that matter most."""
     found = report["model"]["importances"]
     moves = "mean_abs_deviation" in found[0]
     by = "mean_abs_deviation" if moves else "alpha_share"
@@ -111,7 +109,7 @@ def importances(report: Row) -> Figure:
     )
     header = ["Feature", *(["Moves the score by"] if moves else []), "Share of weights"]
     cells = [
-        [row["feature"], *([f"{row[by]:.3f}"] if moves else []), _tables.percent(row["alpha_share"])] for row in found
+        [row["feature"], *([f"{row[by]:.3f}"] if moves else []), _words.percent(row["alpha_share"])] for row in found
     ]
     name = "Importance of the features"
     return Figure("importances", name, caption, spec(chart), Table(name, header, cells))
@@ -192,7 +190,7 @@ def pairs_sentence(model: Row) -> str:
     most = "" if shown == model["n_pairs"] else f" The {shown} that matter most are drawn."
     return (
         f"The trees also combine features two at a time: {model['n_pairs']} pairs, which carry "
-        f"{_tables.percent(model['pair_share'])} of what moves the score from row to row; single features carry the "
+        f"{_words.percent(model['pair_share'])} of what moves the score from row to row; single features carry the "
         f"rest.{most} What a feature does on its own is in its curve above, so the cells of a row or column of a "
         "picture average to 0 over the training data."
     )
@@ -243,7 +241,7 @@ def comparison(report: Row, attribute: str, at: int) -> Figure:
     looks = (("baseline", baseline, "baseline", "ring", -0.16), ("model", model, "ours", "dot", 0.16))
     for which, name, role, kind, shift in looks:
         x, low, high = ([100 * row[which][end] for row in rows] for end in ("value", "lower", "upper"))
-        hover = [f"{_tables.interval(row[which], _tables.points)} points" for row in rows]
+        hover = [f"{_tables.interval(row[which], _words.points)} points" for row in rows]
         places = [j + shift for j in range(len(rows))]
         marks.append(Points(x, places, role, kind, 8, None, low, high, hover, cut(name, LEGEND)))
     names = [_tables.TITLES[row["measure"]].split(" (")[0].lower() for row in rows]
@@ -257,19 +255,18 @@ def comparison(report: Row, attribute: str, at: int) -> Figure:
 
 
 def gaps(found: Row, at: int) -> Figure:
-    """What each feature adds to the difference between two groups, per model."""
     series = dict.fromkeys(found["models"], "baseline") | {found["models"][-1]: "ours"}
     parts = [(row["feature"], row["parts"]) for row in found["features"]]
     total = _tables.total_of(found)
     chart = _chart.gap(total, found["total"], parts, series, MAX_PARTS, x="difference in mean score")
-    about = {"all": "", "positives": ", of the truly positive rows", "negatives": ", of the truly negative rows"}
+    about = {"positives": "of the truly positive rows", "negatives": "of the truly negative rows"}.get(found["rows"])
     totals = " and ".join(f"{signed(value)} with {name}" for name, value in zip(series, found["total"], strict=True))
     caption = (
-        f"Mean score of {found['high']} minus mean score of {found['low']}{about[found['rows']]}: {totals} in total. "
-        f"A bar to the right is a feature that scores {found['high']} higher. The bars add up to the total exactly."
+        f"Mean score of {found['high']} minus mean score of {found['low']}{f', {about}' if about else ''}: {totals} in "
+        f"total. A bar to the right is a feature that scores {found['high']} higher. The bars add up to the total "
+        "exactly."
     )
-    titles = {"all": "All rows", "positives": "Of the truly positive rows", "negatives": "Of the truly negative rows"}
-    return Figure(f"gap-{at}", titles[found["rows"]], caption, spec(chart), _tables.gaps(found))
+    return Figure(f"gap-{at}", _words.capital(about or "all rows"), caption, spec(chart), _tables.gaps(found))
 
 
 def person(found: Row, positive: Any) -> Figure:

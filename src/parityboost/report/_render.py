@@ -109,19 +109,12 @@ def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
     >>> import tempfile
     >>> from pathlib import Path
     >>> from parityboost import AdaFairClassifier, report
-    >>> X, y, team = (
-    ...     [[1], [2], [3], [4]] * 20,
-    ...     [0, 1, 0, 1] * 20,
-    ...     ["red", "red", "blue", "blue"] * 20,
-    ... )
-    >>> model = AdaFairClassifier(n_estimators=3, random_state=0).fit(
-    ...     X, y, sensitive_features=team
-    ... )
+    >>> X, y, team = [[1], [2], [3], [4]] * 20, [0, 1, 0, 1] * 20, list("aabb") * 20
+    >>> model = AdaFairClassifier(n_estimators=3, random_state=0)
+    >>> model = model.fit(X, y, sensitive_features=team)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = report.write_report(
-    ...         Path(folder) / "report.html", model, X, y, sensitive_features=team
-    ...     )
-    ...     path.stat().st_size < 6_000_000
+    ...     page = Path(folder) / "report.html"
+    ...     report.write_report(page, model, X, y, sensitive_features=team).stat().st_size < 6e6
     True
     """
     return write(path, build(model, X, y, **options))
@@ -200,15 +193,15 @@ def _live(report: Row) -> Row | None:
     overall = {row["measure"]: row for row in report["audit"]["overall"]}
     measures = []
     for name in _words.PERFORMANCE:
-        value = _tables.percent(overall[name]["value"])
+        value = _words.percent(overall[name]["value"])
         measures.append({"id": name, "name": _tables.TITLES[name], "value": value})
     for name in _words.GOALS:
-        value = _tables.points(_words.measure_row(report, crossed, name)["value"])
+        value = _words.points(_words.measure_row(report, crossed, name)["value"])
         measures.append({"id": name, "name": f"{_tables.TITLES[name]}, points", "value": value})
     rates = ("selection_rate", "fnr", "fpr", "accuracy")
     groups = []
     for g, row in enumerate(_words.of(report["audit"]["groups"], crossed)):
-        cells = [{"id": f"{rate}-{g}", "value": _tables.percent(row[rate])} for rate in rates]
+        cells = [{"id": f"{rate}-{g}", "value": _words.percent(row[rate])} for rate in rates]
         groups.append({"name": row["group"], "cells": cells})
     return {
         "position": rounds["rounds"].index(rounds["theta"]),

@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..audit._text import favours, limits
+from ..audit._text import UNDEFINED, favours, limits
 from ..explain._scores import TOTAL, free_name
 from ..explain._shapes import OTHER
 from ..plot._chart import signed
 from . import _words
-from ._words import Row
+from ._words import Row, percent, points
 
-UNDEFINED = "–"
 DASH = "\u2060–\u2060"  # between two numbers; no line ends at it
 TITLES = {
     "accuracy": "Accuracy",
@@ -60,40 +59,25 @@ class Table(NamedTuple):
         return len(self.rows) <= 12
 
 
-def percent(share: float | None) -> str:
-    return UNDEFINED if share is None else _words.percent(share)
-
-
-def points(share: float | None, sign: bool = False) -> str:
-    if share is None:
-        return UNDEFINED
-    text = _words.points(share)
-    return f"+{text}" if sign and share > 0 and text != "0.0" else text
-
-
 def number(value: float) -> str:
     """A number of the user's data, in as many digits as tell something."""
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
 
 
 def rate(row: Row, name: str) -> str:
-    """A rate with its interval."""
     return interval(limits(row, name))
 
 
 def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
     """A value with its interval, of which there may be none."""
-    if row["value"] is None:
-        return UNDEFINED
     value: str = points(row["value"], sign) if shown is points else shown(row["value"])
-    if row["lower"] is None:
+    if row["value"] is None or row["lower"] is None:
         return value
     to = " to " if sign else DASH  # between numbers with a sign, a dash would be read as another
     return f"{value} ({points(row['lower'])}{to}{points(row['upper'])})"
 
 
 def data(report: Row, attribute: str) -> Table:
-    """Who is in the data."""
     groups = _words.of(report["audit"]["groups"], attribute)
     total = sum(row["n"] for row in groups)
     rows = [
@@ -105,7 +89,6 @@ def data(report: Row, attribute: str) -> Table:
 
 
 def groups(report: Row, attribute: str) -> Table:
-    """Every rate of every group."""
     known = favours(report["audit"]["settings"])
     ratios = {"selection_ratio": "Ratio, positive", "rejection_ratio": "Ratio, negative"}
     if known is not None:
@@ -119,7 +102,6 @@ def groups(report: Row, attribute: str) -> Table:
 
 
 def measures(report: Row, attribute: str) -> Table:
-    """The largest differences between groups."""
     rows = []
     for row in _words.of(report["audit"]["measures"], attribute):
         apart = UNDEFINED
@@ -134,7 +116,6 @@ def measures(report: Row, attribute: str) -> Table:
 
 
 def overall(report: Row) -> Table:
-    """Performance on all rows."""
     found = {row["measure"]: row for row in report["audit"]["overall"]}
     names = ("accuracy", "balanced_accuracy", "fnr", "fpr", "precision", "base_rate", "selection_rate")
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
@@ -144,7 +125,6 @@ def overall(report: Row) -> Table:
 
 
 def calibration(report: Row, attribute: str) -> Table:
-    """How scores and outcomes agree."""
     rows = []
     for row in _words.of(report["audit"]["calibration"], attribute):
         shares = [percent(row["mean_score"]), percent(row["base_rate"])]
@@ -161,14 +141,12 @@ def _auc(row: Row) -> str:
 
 
 def parameters(report: Row) -> Table:
-    """The settings the model was trained with."""
     parameters = report["model"]["parameters"]
     rows = [[row["name"], row["value"], "default" if row["default"] else "set"] for row in parameters]
     return Table("Parameters", ["Parameter", "Value", ""], rows, text=3)
 
 
 def shape(found: Row) -> Table:
-    """A step function, step by step."""
     caption = f"What {found['feature']} adds to the score"
     if found["kind"] == "categorical":
         names = [*found["categories"], OTHER, "missing"]
@@ -184,7 +162,6 @@ def shape(found: Row) -> Table:
 
 
 def comparison(report: Row, attribute: str | None) -> Table:
-    """The baseline and the model side by side."""
     compared = report["comparison"]
     shown = percent if attribute is None else points
     rows = []
@@ -204,7 +181,6 @@ def total_of(found: Row) -> str:
 
 
 def gaps(found: Row) -> Table:
-    """What every feature adds to the difference between two groups."""
     rows = [[row["feature"], *map(signed, row["parts"])] for row in found["features"]]
     rows.append([total_of(found), *map(signed, found["total"])])
     caption = f"Mean score of {found['high']} minus that of {found['low']}, {ABOUT[found['rows']]}"
@@ -221,6 +197,6 @@ def attributes(report: Row) -> Table:
         known = UNDEFINED if row["value"] is None else "yes" if row["lower"] > 0 else "no"
         rows.append([attribute, *told, interval(row, points), known])
     heads = [rate.what.format(positive=report["data"]["positive"]) for rate in _words.TOLD[measure]]
-    header = ["Attribute", *(f"{head[:1].upper()}{head[1:]}, of 100" for head in heads), "Gap in points (interval)"]
+    header = ["Attribute", *(f"{_words.capital(head)}, of 100" for head in heads), "Gap in points (interval)"]
     caption = f"What was found, one row per attribute: {_words.MEASURES[measure]}"
     return Table(caption, [*header, "Established"], rows, text=4)

@@ -86,7 +86,6 @@ def _alone(codes: Any, columns: Any, positive: Any, weights: Any) -> list[float]
 
 
 def _kind(column: pd.Series[Any]) -> str | None:
-    """Whether a column looks like one of identifiers or of dates."""
     present = column.dropna()
     n, distinct = len(present), present.nunique()
     if n < 30 or pd.api.types.is_bool_dtype(present):
@@ -142,7 +141,6 @@ def _columns(names: list[str]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """Some names in a sentence."""
     if len(names) == 1 or len(names) > SHOWN:
         return first_few(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor
 from typing import Any, NamedTuple
 
-from ..audit._text import NO_BREAK, favours, in_a_sentence
+from ..audit._text import NO_BREAK, UNDEFINED, favours, in_a_sentence
 
 Row = dict[str, Any]
 
@@ -43,14 +43,18 @@ FINDINGS = {
 HARDLY = 0.1  # a label that is predicted so much less often than it occurs is hardly predicted
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f}{NO_BREAK}%"
+def percent(share: float | None) -> str:
+    return UNDEFINED if share is None else f"{100 * share:.1f}{NO_BREAK}%"
 
 
-def points(share: float) -> str:
+def points(share: float | None, sign: bool = False) -> str:
     """A difference in percentage points, with a real minus."""
+    if share is None:
+        return UNDEFINED
     text = f"{100 * share:.1f}"
-    return "0.0" if text == "-0.0" else text.replace("-", "−")
+    if text in ("0.0", "-0.0"):
+        return "0.0"
+    return f"+{text}" if sign and share > 0 else text.replace("-", "−")
 
 
 def target_measure(report: Row) -> str:
@@ -60,7 +64,6 @@ def target_measure(report: Row) -> str:
 
 
 def measure_row(report: Row, attribute: str, measure: str) -> Row:
-    """A row of the audit's measures."""
     return next(row for row in of(report["audit"]["measures"], attribute) if row["measure"] == measure)
 
 
@@ -150,7 +153,6 @@ def nothing_gained(compared: Row, measure: str) -> list[str]:
 
 
 def about(report: Row) -> list[str]:
-    """What the model is, and how it was checked."""
     return [_checked(report)] if report["model"] is None else [_about_model(report), _checked(report)]
 
 
@@ -254,7 +256,7 @@ def _differences(report: Row) -> list[str]:
         if row["value"] is not None and row["lower"] > 0:
             found[row["attribute"]].append(_finding(row, report))
     if len(attributes) == 1:
-        return [f"{text[:1].upper()}{text[1:]}." for text in found[attributes[0]]]
+        return [f"{capital(text)}." for text in found[attributes[0]]]
     return [f"{attribute}: {'; '.join(texts)}." for attribute, texts in found.items() if texts]
 
 
@@ -377,7 +379,6 @@ TOLD = {
 
 
 def size(row: Row, of: str) -> int:
-    """How many rows of a group a rate is a share of."""
     positives = int(row["positives"])
     return {"all": int(row["n"]), "positives": positives, "negatives": int(row["n"]) - positives}[of]
 
@@ -389,7 +390,6 @@ def large_enough(rows: list[Row], of: str, least: int) -> list[Row]:
 
 
 def hundred(share: float) -> str:
-    """How many of a hundred."""
     count = round(100 * share)
     if count == 0 and share > 0:
         return "fewer than 1"
@@ -429,7 +429,6 @@ def sentence(report: Row, attribute: str, rate: Rate) -> str | None:
 
 
 def sentences(report: Row, attribute: str, measure: str) -> list[str]:
-    """What is told of the groups of an attribute, the measure that the model was trained for first."""
     told = (sentence(report, attribute, rate) for rate in TOLD[measure])
     return [text for text in told if text is not None]
 
@@ -534,14 +533,14 @@ def _gap(report: Row) -> Row:
     known = [row for row in rows if row["value"] is not None]
     if not known or (limit is not None and len(known) < len(rows)):
         row = next(row for row in rows if row["value"] is None)
-        remark = f"{_capital(GAP_IN[row['measure']])}: {row['note']}"
+        remark = f"{capital(GAP_IN[row['measure']])}: {row['note']}"
         name = f"Gap by {row['attribute']}"
         if limit is None:
             return _tile(name, "–", f"{remark}.")
         return _tile(name, "–", f"{remark}, so it does not pass.", "bad")
     # Against a limit, what counts is what is established; else what is seen.
     row = max(known, key=lambda row: (row["lower"] if limit is not None else 0, row["value"]))
-    what = _capital(f"{GAP_IN[row['measure']]} ({points(row['lower'])} to {points(row['upper'])})")
+    what = capital(f"{GAP_IN[row['measure']]} ({points(row['lower'])} to {points(row['upper'])})")
     state, verdict = "plain", "no limit was set"
     if limit is not None:
         allowed = f"the limit of {points(limit['value'])} points"
@@ -575,5 +574,5 @@ def _smallest(report: Row) -> Row:
     return _tile("Smallest group", name, f"{rows}.")
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
