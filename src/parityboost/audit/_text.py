@@ -59,10 +59,11 @@ FINDINGS = {
         "a positive prediction is right {points} points less often for {0} than for {1}",
     ),
 }
+# What it is a difference in.
 SUBJECTS = {
     "statistical_parity": "positive predictions",
-    "equal_opportunity": "missed positives (FNR)",
-    "predictive_equality": "false alarms (FPR)",
+    "equal_opportunity": "missed positives",
+    "predictive_equality": "false alarms",
     "accuracy_difference": "accuracy",
     "precision_difference": "precision",
 }
@@ -125,8 +126,9 @@ def favours(settings: Row) -> bool | None:
 
 def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
     attribute, measure = row["attribute"], row["measure"]
+    subject = SUBJECTS[measure] + {"equal_opportunity": " (FNR)", "predictive_equality": " (FPR)"}.get(measure, "")
     if row["value"] is None:
-        return f"{attribute}: {SUBJECTS[measure]} cannot be compared ({row['note']})."
+        return f"{attribute}: {subject} cannot be compared ({row['note']})."
     first, pattern = FINDINGS[measure]
     second = "highest" if first == "lowest" else "lowest"
     names = [in_a_sentence(attribute, row[which]) for which in (first, second)]
@@ -139,7 +141,7 @@ def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
     )
     if row["value"] == 0:
         return (
-            f"{attribute}: no difference in {SUBJECTS[measure]}: the groups are equal here ({level} 0 to {upper}: "
+            f"{attribute}: no difference in {subject}: the groups are equal here ({level} 0 to {upper}: "
             f"up to {upper} points are not ruled out{small})."
         )
     if row["lower"] == 0:
@@ -147,7 +149,7 @@ def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
         if len(compared) > 2:
             apart = f"furthest apart of {len(compared)} groups, {apart}"
         return (
-            f"{attribute}: no difference in {SUBJECTS[measure]} is established: {apart}, which chance alone can "
+            f"{attribute}: no difference in {subject} is established: {apart}, which chance alone can "
             f"explain ({level} 0 to {upper}: up to {upper} points are not ruled out{small})."
         )
     sentence = pattern.format(*names, points=_points(row["value"]))

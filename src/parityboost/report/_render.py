@@ -68,9 +68,9 @@ def to_html(report: dict[str, Any]) -> str:
         sections=_sections(report),
         facts=_card.facts(report),
         about=_card.fields(report),
-        columns=_words.columns(report),
+        attributes=report["data"]["attributes"],
         headline=_headline(report),
-        tables=_all_tables(report),
+        tables=_tables,
         figures=figures,
         live=_live(report),
         pairs=_figures.pairs_sentence(report["model"]) if figures["pairs"] else "",
@@ -165,23 +165,6 @@ def _sections(report: Row) -> list[tuple[str, str]]:
         "notes": "How to read",
     }
     return [(place, name) for place, name in there.items() if name]
-
-
-def _all_tables(report: Row) -> dict[str, Any]:
-    attributes = report["data"]["attributes"]
-    tables: dict[str, Any] = {
-        name: [make(report, attribute) for attribute in attributes]
-        for name, make in (("data", _tables.data), ("groups", _tables.groups), ("measures", _tables.measures))
-    }
-    tables["overall"] = _tables.overall(report)
-    tables["attributes"] = _tables.attributes(report) if len(attributes) > 1 else None
-    scored = attributes if report["audit"]["calibration"] is not None else []
-    tables["calibration"] = [_tables.calibration(report, attribute) for attribute in scored]
-    if report["model"]:
-        tables["parameters"] = _tables.parameters(report)
-    if report["comparison"]:
-        tables["comparison"] = [_tables.comparison(report, attribute) for attribute in (None, *attributes)]
-    return tables
 
 
 def _live(report: Row) -> Row | None:

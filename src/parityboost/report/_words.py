@@ -5,18 +5,11 @@ from __future__ import annotations
 from math import floor
 from typing import Any, NamedTuple
 
-from ..audit._text import NO_BREAK, UNDEFINED, favours, in_a_sentence
+from ..audit._text import NO_BREAK, SUBJECTS, UNDEFINED, favours, in_a_sentence
 
 Row = dict[str, Any]
 
-# What is compared between groups, and what a notion wants to be equal.
-SUBJECTS = {
-    "statistical_parity": "positive predictions",
-    "equal_opportunity": "missed positives",
-    "predictive_equality": "false alarms",
-    "accuracy_difference": "accuracy",
-    "precision_difference": "precision",
-}
+# What a notion wants to be equal.
 GOALS = {
     "statistical_parity": "equal shares of positive predictions",
     "equal_opportunity": "equal shares of missed positives",
