@@ -132,7 +132,7 @@ def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
     first, pattern = FINDINGS[measure]
     second = "highest" if first == "lowest" else "lowest"
     names = [in_a_sentence(attribute, row[which]) for which in (first, second)]
-    compared = [group for group in groups if group["attribute"] == attribute and group[row["rate"]] is not None]
+    compared = [group for group in of(groups, attribute) if group[row["rate"]] is not None]
     lower, upper = _points(row["lower"]), _points(row["upper"])
     small = "".join(
         f"; the rate of {in_a_sentence(attribute, row[end])} is of {row[end + '_n']:.0f} instances only"
@@ -228,15 +228,16 @@ def _tables(report: Row, width: int | None) -> list[Section]:
     rows = [[title, _interval(overall[name])] for name, title in OVERALL.items() if name in overall]
     tables = [Section("Overall", ["measure", "value"], rows)]
     for attribute in dict.fromkeys(row["attribute"] for row in report["groups"]):
-        tables += _group_tables(attribute, _of(report, "groups", attribute), width)
-        tables.append(_measure_table(attribute, _of(report, "measures", attribute)))
+        tables += _group_tables(attribute, of(report["groups"], attribute), width)
+        tables.append(_measure_table(attribute, of(report["measures"], attribute)))
         if report["calibration"] is not None:
-            tables.append(_calibration_table(attribute, _of(report, "calibration", attribute)))
+            tables.append(_calibration_table(attribute, of(report["calibration"], attribute)))
     return tables
 
 
-def _of(report: Row, name: str, attribute: str) -> list[Row]:
-    return [row for row in report[name] if row["attribute"] == attribute]
+def of(rows: list[Row], attribute: str | None) -> list[Row]:
+    """The rows about one sensitive attribute."""
+    return [row for row in rows if row["attribute"] == attribute]
 
 
 def _group_tables(attribute: str, groups: list[Row], width: int | None) -> list[Section]:

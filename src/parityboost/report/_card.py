@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .._docs import documented
-from ..audit._text import markdown_table, markdown_text
+from ..audit._text import Row, markdown_table, markdown_text
 from . import _tables, _words
 from ._tables import Table
-from ._words import Row
 
 # What YAML asks to be escaped, and its line breaks.
 NOT_YAML = re.compile(r"[^ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")

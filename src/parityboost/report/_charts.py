@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..audit._text import Row
 from ..plot._chart import Axis, Bars, Cells, Chart, Line, Points, Rule, Steps, Word, signed
-from ._words import Row
 
 ROW, MORE_LINES = 26, 16  # pixels of a row, and of each further bar in it
 BAND = "rgba(0, 114, 178, 0.2)"  # ours, and what lies behind it

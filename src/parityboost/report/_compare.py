@@ -18,10 +18,11 @@ from .._table.grouping import group_name, read_groups
 from .._table.values import take_rows
 from ..adaboost import AdaBoostClassifier
 from ..audit import Audit, audit
+from ..audit._text import Row
 from ..estimators import AdaFairClassifier
 from ..explain._reading import no_tables, scores_of
 from ._model import name_of
-from ._words import GOALS, Row
+from ._words import GOALS
 
 Bools = NDArray[np.bool_]
 

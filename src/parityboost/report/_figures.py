@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..audit._text import Row, of
 from ..explain import ShapeFunction
 from ..explain._scores import kinds_of
 from ..explain._shapes import Extent
@@ -15,7 +16,6 @@ from ..plot._chart import GROUP_ROLES, Axis, Cells, Chart, Line, Points, Rule, W
 from . import _tables, _words
 from ._charts import ROW, spec
 from ._tables import Table
-from ._words import Row
 
 MAX_BARS, MAX_PARTS, MAX_STEPS, MAX_VALUES = 20, 12, 10, 10  # that are drawn: features, parts of a gap, of a score, …
 FEW_ROWS = 20  # a cell of fewer is grey
@@ -34,11 +34,11 @@ class Figure(NamedTuple):
 
 
 def groups(report: Row, attribute: str, at: int) -> Figure:
-    rows = _words.of(report["audit"]["groups"], attribute)
+    rows = of(report["audit"]["groups"], attribute)
     roles = _chart.group_roles(len(rows))
     positive, other = report["data"]["positive"], (report["comparison"] or {"baseline": "", "groups": []})
     rates = {"selection_rate": f"Predicted “{cut(positive, LEGEND)}”", "fnr": "Missed", "fpr": "False alarms"}
-    compared = {row["group"]: row for row in _words.of(other["groups"], attribute)}
+    compared = {row["group"]: row for row in of(other["groups"], attribute)}
     shown = {name: [row for row in rows if row[name] is not None] for name in rates}
     marks: list[Any] = []
     ticks: list[float] = []
@@ -72,7 +72,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
 
 def reliability(report: Row, attribute: str, at: int) -> Figure | None:
     """Score against outcome, one line per group, if there are not too many to be told apart."""
-    rows = _words.of(report["audit"]["reliability"], attribute)
+    rows = of(report["audit"]["reliability"], attribute)
     if len({row["group"] for row in rows}) > len(GROUP_ROLES):
         return None
     x, y = (Axis(title, range=(0.0, 1.02), percent=True) for title in ("mean score", "share that is truly positive"))
@@ -235,7 +235,7 @@ def history(report: Row) -> Figure:
 
 def comparison(report: Row, attribute: str, at: int) -> Figure:
     """The measures of both models with their intervals."""
-    rows = [row for row in _words.of(report["comparison"]["rows"], attribute) if row["difference"] is not None]
+    rows = [row for row in of(report["comparison"]["rows"], attribute) if row["difference"] is not None]
     baseline, model = report["comparison"]["baseline"], report["model"]["name"]
     marks = []
     looks = (("baseline", baseline, "baseline", "ring", -0.16), ("model", model, "ours", "dot", 0.16))

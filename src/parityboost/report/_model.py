@@ -17,12 +17,12 @@ from .._stats import rates
 from .._table.grouping import group_names
 from .._table.sources import column_names
 from .._table.weights import read_weights
+from ..audit._text import Row
 from ..estimators import AdaFairClassifier
 from ..explain._reading import dial_of, feature_source, no_tables
 from ..explain._shapes import category_shares, extent
 from ..notions import DisparateMistreatment
 from . import _tables
-from ._words import Row
 
 MAX_PAIRS = 6  # that are drawn
 MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept

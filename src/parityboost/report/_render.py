@@ -11,10 +11,10 @@ from typing import Any
 from .._docs import documented
 from .._extras import install
 from .._io.atomic import write_atomically
+from ..audit._text import Row, of
 from . import _card, _figures, _tables, _words
 from ._card import to_markdown
 from ._summary import build
-from ._words import Row
 
 
 @documented()
@@ -183,7 +183,7 @@ def _live(report: Row) -> Row | None:
         measures.append({"id": name, "name": f"{_tables.TITLES[name]}, points", "value": value})
     rates = ("selection_rate", "fnr", "fpr", "accuracy")
     groups = []
-    for g, row in enumerate(_words.of(report["audit"]["groups"], crossed)):
+    for g, row in enumerate(of(report["audit"]["groups"], crossed)):
         cells = [{"id": f"{rate}-{g}", "value": _words.percent(row[rate])} for rate in rates]
         groups.append({"name": row["group"], "cells": cells})
     return {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..audit._text import UNDEFINED, favours, limits
+from ..audit._text import UNDEFINED, Row, favours, limits, of
 from ..explain._scores import TOTAL, free_name
 from ..explain._shapes import OTHER
 from ..plot._chart import signed
 from . import _words
-from ._words import Row, percent, points
+from ._words import percent, points
 
 DASH = "\u2060–\u2060"  # between two numbers; no line ends at it
 TITLES = {
@@ -78,7 +78,7 @@ def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
 
 
 def data(report: Row, attribute: str) -> Table:
-    groups = _words.of(report["audit"]["groups"], attribute)
+    groups = of(report["audit"]["groups"], attribute)
     total = sum(row["n"] for row in groups)
     rows = [
         [row["group"], f"{row['n']:,}", percent(row["n"] / total), f"{row['positives']:,}", rate(row, "base_rate")]
@@ -94,7 +94,7 @@ def groups(report: Row, attribute: str) -> Table:
     if known is not None:
         ratios = {"selection_ratio" if known else "rejection_ratio": "Ratio, favourable"}
     rows = []
-    for row in _words.of(report["audit"]["groups"], attribute):
+    for row in of(report["audit"]["groups"], attribute):
         shares = [UNDEFINED if row[key] is None else f"{row[key]:.2f}" for key in ratios]
         rows.append([row["group"], f"{row['n']:,}", *shares, *(rate(row, name) for name in RATES)])
     header = [attribute, "Rows", *ratios.values(), *RATES.values()]
@@ -103,7 +103,7 @@ def groups(report: Row, attribute: str) -> Table:
 
 def measures(report: Row, attribute: str) -> Table:
     rows = []
-    for row in _words.of(report["audit"]["measures"], attribute):
+    for row in of(report["audit"]["measures"], attribute):
         apart = UNDEFINED
         if row["value"] is not None:
             low, high = (f"{row[end]} {percent(row[end + '_rate'])}" for end in ("lowest", "highest"))
@@ -126,7 +126,7 @@ def overall(report: Row) -> Table:
 
 def calibration(report: Row, attribute: str) -> Table:
     rows = []
-    for row in _words.of(report["audit"]["calibration"], attribute):
+    for row in of(report["audit"]["calibration"], attribute):
         shares = [percent(row["mean_score"]), percent(row["base_rate"])]
         rows.append([row["group"], *shares, f"{row['ece']:.3f}", _auc(limits(row, "auc"))])
     header = [attribute, "Mean score", "Truly positive", "Calibration error", "AUC (interval)"]
@@ -165,7 +165,7 @@ def comparison(report: Row, attribute: str | None) -> Table:
     compared = report["comparison"]
     shown = percent if attribute is None else points
     rows = []
-    for row in _words.of(compared["rows"], attribute):
+    for row in of(compared["rows"], attribute):
         change = {"value": row["difference"], "lower": row["lower"], "upper": row["upper"]}
         pair = [interval(row[which], shown) for which in ("baseline", "model")]
         rows.append([TITLES[row["measure"]], *pair, interval(change, points, sign=True)])

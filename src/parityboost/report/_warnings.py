@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from .._table.grouping import SHOWN, first_few
+from ..audit._text import Row, of
 from ..estimators import AdaFairClassifier
 from ..explain._reading import columns_of, encode, glass_box, no_tables
 from . import _words
-from ._words import Row
 
 NEARLY_ALONE = 0.95  # balanced accuracy of a single column
 MAX_PARTS = 20  # of a column that is judged by itself
@@ -113,7 +113,7 @@ def of_report(report: Row) -> list[Row]:
     measure, least = _words.target_measure(report), report["audit"]["settings"]["min_group_size"]
     for attribute in _words.columns(report):
         row = _words.measure_row(report, attribute, measure)
-        small = [group["group"] for group in _words.of(report["audit"]["groups"], attribute) if group["note"]]
+        small = [group["group"] for group in of(report["audit"]["groups"], attribute) if group["note"]]
         if row["value"] is not None and row["upper"] - row["lower"] > WIDE:
             why = f", because few rows are there of {_listed(small)}" if small else ""
             text = (

@@ -5,9 +5,7 @@ from __future__ import annotations
 from math import floor
 from typing import Any, NamedTuple
 
-from ..audit._text import NO_BREAK, SUBJECTS, UNDEFINED, favours, in_a_sentence
-
-Row = dict[str, Any]
+from ..audit._text import NO_BREAK, SUBJECTS, UNDEFINED, Row, favours, in_a_sentence, of
 
 # What a notion wants to be equal.
 GOALS = {
@@ -58,11 +56,6 @@ def target_measure(report: Row) -> str:
 
 def measure_row(report: Row, attribute: str, measure: str) -> Row:
     return next(row for row in of(report["audit"]["measures"], attribute) if row["measure"] == measure)
-
-
-def of(rows: list[Row], attribute: str | None) -> list[Row]:
-    """The rows about one sensitive attribute."""
-    return [row for row in rows if row["attribute"] == attribute]
 
 
 def columns(report: Row) -> list[str]:
