@@ -30,21 +30,22 @@ def check_model(model: Any) -> None:
 
 def check_one_training(model: Any) -> None:
     """Whether it is such a model with one run of rounds, and not an average of several."""
-    check_model(model)
-    try:
-        _ = model.set_theta
-    except AttributeError as error:
-        raise ValueError(str(error)) from None
+    _available(model, "set_theta")
 
 
 def glass_box(model: Any) -> GlassBox:
     """The model as a value; of a classifier of the user's own there is none."""
+    box: GlassBox = _available(model, "glass_box_")
+    return box
+
+
+def _available(model: Any, name: str) -> Any:
+    """What not every model has; one that has it not says why."""
     check_model(model)
     try:
-        box: GlassBox = model.glass_box_
+        return getattr(model, name)
     except AttributeError as error:
         raise ValueError(str(error)) from None
-    return box
 
 
 def no_tables(model: Any) -> str | None:

@@ -17,7 +17,6 @@ from ._tables import Table
 
 # What YAML asks to be escaped, and its line breaks.
 NOT_YAML = re.compile(r"[^ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-MEASURED = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy"}
 FIELDS = {
     "purpose": "Purpose",
     "owner": "Owner",
@@ -143,8 +142,8 @@ def _header(report: Row) -> list[str]:
     if "license" in about:
         lines.append(f"license: {_yaml(about['license'][0])}")
     lines += ["tags:", "- tabular-classification", "- fairness", "metrics:", "- accuracy"]
-    overall = {row["measure"]: row for row in report["audit"]["overall"]}
-    found = [(name, title, overall[name]["value"]) for name, title in MEASURED.items()]
+    overall = _words.overall_rows(report)
+    found = [(name, _tables.TITLES[name], overall[name]["value"]) for name in _words.PERFORMANCE]
     for attribute in _words.columns(report):
         row = _words.measure_row(report, attribute, _words.target_measure(report))
         found.append((row["measure"], f"{_tables.TITLES[row['measure']]}, {attribute}", row["value"]))

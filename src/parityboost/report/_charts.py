@@ -172,13 +172,7 @@ def _cells(mark: Cells) -> list[Row]:
     ]
 
 
-_TRACES: dict[type, Any] = {
-    Bars: _bars,
-    Line: _line,
-    Points: _points,
-    Steps: _steps,
-    Cells: _cells,
-}
+_TRACES: dict[type, Any] = {Bars: _bars, Line: _line, Points: _points, Steps: _steps, Cells: _cells}
 
 
 def _rule(mark: Rule) -> Row:

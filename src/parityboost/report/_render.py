@@ -173,7 +173,7 @@ def _live(report: Row) -> Row | None:
     if rounds is None:
         return None
     crossed = report["data"]["attributes"][-1]  # the groups of all sensitive columns together
-    overall = {row["measure"]: row for row in report["audit"]["overall"]}
+    overall = _words.overall_rows(report)
     measures = []
     for name in _words.PERFORMANCE:
         value = _words.percent(overall[name]["value"])

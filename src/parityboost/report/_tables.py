@@ -116,7 +116,7 @@ def measures(report: Row, attribute: str) -> Table:
 
 
 def overall(report: Row) -> Table:
-    found = {row["measure"]: row for row in report["audit"]["overall"]}
+    found = _words.overall_rows(report)
     names = ("accuracy", "balanced_accuracy", "fnr", "fpr", "precision", "base_rate", "selection_rate")
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
     if "auc" in found:

@@ -88,7 +88,7 @@ def label(report: Row, positive: bool) -> str:
 
 def degenerate(report: Row) -> str | None:
     """The headline if (nearly) everyone gets the same prediction: nothing else on the page matters then."""
-    overall = _overall(report)
+    overall = overall_rows(report)
     rate, base = overall["selection_rate"]["value"], overall["base_rate"]["value"]
     shares = {True: (rate, base), False: (1 - rate, 1 - base)}
     rare = [side for side, (predicted, occurs) in shares.items() if predicted < HARDLY * occurs or predicted == 0]
@@ -166,7 +166,7 @@ def _about_model(report: Row) -> str:
 
 
 def _checked(report: Row) -> str:
-    data, overall, comparison = report["data"], _overall(report), report["comparison"]
+    data, overall, comparison = report["data"], overall_rows(report), report["comparison"]
     accuracy, confidence = overall["accuracy"], report["audit"]["settings"]["confidence"]
     checked = f"{data['n']:,} predictions were checked."
     if report["model"]:
@@ -214,7 +214,7 @@ def conclude(report: Row) -> list[str]:
 
 
 def _worth(report: Row) -> str:
-    overall = _overall(report)
+    overall = overall_rows(report)
     accuracy, base = overall["accuracy"], overall["base_rate"]["value"]
     common, balanced = max(base, 1 - base), percent(overall["balanced_accuracy"]["value"])
     always = f"always predicting the more common label ({percent(common)})"
@@ -339,7 +339,7 @@ def not_conclude(report: Row) -> list[str]:
     return items
 
 
-def _overall(report: Row) -> Row:
+def overall_rows(report: Row) -> Row:
     return {row["measure"]: row for row in report["audit"]["overall"]}
 
 
