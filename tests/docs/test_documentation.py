@@ -6,8 +6,10 @@ import importlib.util
 import inspect
 
 import pytest
-from numpydoc.docscrape import ClassDoc
+from numpydoc.docscrape import ClassDoc, FunctionDoc
 from numpydoc.validate import validate
+
+from parityboost._docs import documented
 
 MODULES = ["parityboost"] + [
     f"parityboost.{name}"
@@ -94,3 +96,33 @@ def test_a_public_method_is_documented(name):
     # A method of one line and no surprises may have a docstring of one line.
     documented = "Parameters" in (validate(name)["docstring"] or "")
     assert faults(name, REQUIRED if documented else {"GL08", "SS01"}) == []
+
+
+def test_shared_parameters_are_described_in_the_order_of_the_signature():
+    def undescribed(unknown):
+        """Do nothing."""
+
+    @documented(X=("list", "Some rows."))
+    def function(model, X=None, *, top=3, ax=None):
+        """Do something.
+
+        Parameters
+        ----------
+        top : int, default=3
+            How many.
+
+        Examples
+        --------
+        >>> 1 + 1
+        2
+        """
+
+    found = FunctionDoc(function)
+    assert found["Summary"] == ["Do something."]
+    assert [(entry.name, entry.type) for entry in found["Parameters"]] == [
+        ("model", "AdaFairClassifier"), ("X", "list, optional"), ("top", "int, default=3"), ("ax", "Axes, optional"),
+    ]  # fmt: skip
+    assert found["Parameters"][1].desc == ["Some rows."]
+    assert found["Examples"] == [">>> 1 + 1", "2"]
+    with pytest.raises(KeyError, match="unknown"):
+        documented()(undescribed)

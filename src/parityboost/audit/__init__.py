@@ -88,9 +88,7 @@ class Audit:
         Examples
         --------
         >>> from parityboost.audit import audit
-        >>> result = audit(
-        ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-        ... )
+        >>> result = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
         >>> result.exceeds(0.5)["measure"].tolist()
         ['equal_opportunity', 'disparate_mistreatment', 'equalized_odds_difference']
         """
@@ -216,9 +214,7 @@ def audit(
     Examples
     --------
     >>> from parityboost.audit import audit
-    >>> result = audit(
-    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-    ... )
+    >>> result = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
     >>> result.measures.set_index("measure")[["value", "lower", "upper"]].round(3).head(2)
                         value  lower  upper
     measure

@@ -14,14 +14,6 @@ from .._stats import rates as _rates
 from .._stats.intervals import Interval, Rates, auc, critical_z, largest_of, sum_of_largest, wilson
 from .._table.grouping import group_names, read_groups
 from ..metrics import group_counts
-from ..notions import (
-    DisparateMistreatment,
-    EqualOpportunity,
-    FairnessNotion,
-    Gap,
-    PredictiveEquality,
-    StatisticalParity,
-)
 
 N_BINS = 10
 
@@ -51,37 +43,16 @@ RATES = {
 }
 
 
-class EqualizedOddsDifference(FairnessNotion):
-    """fairlearn's measure: the larger of the two gaps, where disparate mistreatment is their sum."""
-
-    name = "equalized_odds_difference"
-    gaps = DisparateMistreatment.gaps
-
-
-class AccuracyDifference(FairnessNotion):
-    """Equal shares of right predictions."""
-
-    name = "accuracy_difference"
-    gaps = (Gap("accuracy", _rates.accuracy, boosts=(), high_is_good=True),)
-
-
-class PrecisionDifference(FairnessNotion):
-    """Equal shares of true positives among the predicted ones, also called predictive parity."""
-
-    name = "precision_difference"
-    gaps = (Gap("precision", _rates.precision, boosts=(), high_is_good=True),)
-
-
-MEASURES: tuple[FairnessNotion, ...] = (
-    StatisticalParity(),
-    EqualOpportunity(),
-    PredictiveEquality(),
-    DisparateMistreatment(),
-    EqualizedOddsDifference(),
-    AccuracyDifference(),
-    PrecisionDifference(),
-)
-_RATE_OF = {"sp": "selection_rate"}  # where a notion's gap has another name than the rate here
+# Rates whose largest difference between two groups is measured; of several, it is the largest of all.
+MEASURES = {
+    "statistical_parity": ["selection_rate"],
+    "equal_opportunity": ["fnr"],
+    "predictive_equality": ["fpr"],
+    "disparate_mistreatment": ["fnr", "fpr"],  # but of these it is the sum of both differences
+    "equalized_odds_difference": ["fnr", "fpr"],
+    "accuracy_difference": ["accuracy"],
+    "precision_difference": ["precision"],  # also called predictive parity
+}
 
 
 class Data(NamedTuple):
@@ -123,7 +94,6 @@ class Groups(NamedTuple):
 
 
 def count(data: Data, sensitive: Any) -> Groups:
-    """Read the groups and count their rows."""
     code, names = read_groups(sensitive, len(data.y))
 
     def counted(weights: Floats | None) -> Floats:
@@ -137,7 +107,6 @@ def count(data: Data, sensitive: Any) -> Groups:
 
 
 def group_table(groups: Groups, confidence: float, min_group_size: int) -> pd.DataFrame:
-    """Size and rates of every group."""
     table: dict[str, Any] = {
         "group": groups.names,
         "n": groups.rows.sum(axis=(1, 2)).astype(np.int64),
@@ -179,14 +148,13 @@ def _number(n: float) -> str:
 def measure_table(groups: Groups, confidence: float, normals: Floats, min_group_size: int) -> pd.DataFrame:
     """Every measure with its interval and the groups that are furthest apart."""
     rows = []
-    for notion in MEASURES:
-        names = [_RATE_OF.get(gap.name, gap.name) for gap in notion.gaps]
+    for measure, names in MEASURES.items():
         parts = [groups.rates(name) for name in names]
-        if isinstance(notion, DisparateMistreatment):
+        if measure == "disparate_mistreatment":
             interval = sum_of_largest(parts, confidence, normals)
         else:
             interval = largest_of(parts, confidence, normals[: len(parts)])
-        row: dict[str, Any] = {"measure": notion.name, **interval._asdict(), "rate": None}
+        row: dict[str, Any] = {"measure": measure, **interval._asdict(), "rate": None}
         for end in ("lowest", "highest"):
             row |= {end: None, f"{end}_rate": np.nan, f"{end}_n": np.nan}
         if not np.isnan(interval.value):
@@ -215,7 +183,6 @@ def _measure_note(groups: Groups, names: list[str], min_group_size: int, undefin
 
 
 def overall_table(data: Data, confidence: float) -> pd.DataFrame:
-    """Performance on all rows."""
     everyone = count(data, np.zeros(len(data.y), dtype=np.intp))
     z = critical_z(confidence)
     rows: dict[str, Interval] = {}

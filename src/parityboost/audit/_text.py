@@ -59,10 +59,11 @@ FINDINGS = {
         "a positive prediction is right {points} points less often for {0} than for {1}",
     ),
 }
+# What it is a difference in.
 SUBJECTS = {
     "statistical_parity": "positive predictions",
-    "equal_opportunity": "missed positives (FNR)",
-    "predictive_equality": "false alarms (FPR)",
+    "equal_opportunity": "missed positives",
+    "predictive_equality": "false alarms",
     "accuracy_difference": "accuracy",
     "precision_difference": "precision",
 }
@@ -125,12 +126,13 @@ def favours(settings: Row) -> bool | None:
 
 def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
     attribute, measure = row["attribute"], row["measure"]
+    subject = SUBJECTS[measure] + {"equal_opportunity": " (FNR)", "predictive_equality": " (FPR)"}.get(measure, "")
     if row["value"] is None:
-        return f"{attribute}: {SUBJECTS[measure]} cannot be compared ({row['note']})."
+        return f"{attribute}: {subject} cannot be compared ({row['note']})."
     first, pattern = FINDINGS[measure]
     second = "highest" if first == "lowest" else "lowest"
     names = [in_a_sentence(attribute, row[which]) for which in (first, second)]
-    compared = [group for group in groups if group["attribute"] == attribute and group[row["rate"]] is not None]
+    compared = [group for group in of(groups, attribute) if group[row["rate"]] is not None]
     lower, upper = _points(row["lower"]), _points(row["upper"])
     small = "".join(
         f"; the rate of {in_a_sentence(attribute, row[end])} is of {row[end + '_n']:.0f} instances only"
@@ -139,7 +141,7 @@ def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
     )
     if row["value"] == 0:
         return (
-            f"{attribute}: no difference in {SUBJECTS[measure]}: the groups are equal here ({level} 0 to {upper}: "
+            f"{attribute}: no difference in {subject}: the groups are equal here ({level} 0 to {upper}: "
             f"up to {upper} points are not ruled out{small})."
         )
     if row["lower"] == 0:
@@ -147,7 +149,7 @@ def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
         if len(compared) > 2:
             apart = f"furthest apart of {len(compared)} groups, {apart}"
         return (
-            f"{attribute}: no difference in {SUBJECTS[measure]} is established: {apart}, which chance alone can "
+            f"{attribute}: no difference in {subject} is established: {apart}, which chance alone can "
             f"explain ({level} 0 to {upper}: up to {upper} points are not ruled out{small})."
         )
     sentence = pattern.format(*names, points=_points(row["value"]))
@@ -190,9 +192,7 @@ def markdown(report: Row) -> str:
     lines = ["# Fairness audit", "", markdown_text(_title(report)), "", "## Summary", ""]
     lines += [f"- {markdown_text(sentence)}" for sentence in summary(report)]
     for table in _tables(report, None):
-        lines += ["", f"## {markdown_text(table.title)}", "", _markdown_row(table.header)]
-        lines.append("| --- |" + " ---: |" * (len(table.header) - 1))
-        lines += [_markdown_row(row) for row in table.rows]
+        lines += ["", f"## {markdown_text(table.title)}", "", *markdown_table(table.header, table.rows)]
         if table.remarks:
             lines += ["", *(f"- {markdown_text(remark)}" for remark in table.remarks)]
     return "\n".join(lines) + "\n"
@@ -228,15 +228,16 @@ def _tables(report: Row, width: int | None) -> list[Section]:
     rows = [[title, _interval(overall[name])] for name, title in OVERALL.items() if name in overall]
     tables = [Section("Overall", ["measure", "value"], rows)]
     for attribute in dict.fromkeys(row["attribute"] for row in report["groups"]):
-        tables += _group_tables(attribute, _of(report, "groups", attribute), width)
-        tables.append(_measure_table(attribute, _of(report, "measures", attribute)))
+        tables += _group_tables(attribute, of(report["groups"], attribute), width)
+        tables.append(_measure_table(attribute, of(report["measures"], attribute)))
         if report["calibration"] is not None:
-            tables.append(_calibration_table(attribute, _of(report, "calibration", attribute)))
+            tables.append(_calibration_table(attribute, of(report["calibration"], attribute)))
     return tables
 
 
-def _of(report: Row, name: str, attribute: str) -> list[Row]:
-    return [row for row in report[name] if row["attribute"] == attribute]
+def of(rows: list[Row], attribute: str | None) -> list[Row]:
+    """The rows about one sensitive attribute."""
+    return [row for row in rows if row["attribute"] == attribute]
 
 
 def _group_tables(attribute: str, groups: list[Row], width: int | None) -> list[Section]:
@@ -250,9 +251,9 @@ def _group_tables(attribute: str, groups: list[Row], width: int | None) -> list[
     tables = []
     for start in range(0, len(names), per_table):
         some = names[start : start + per_table]
-        header = ["group", "n" if start == 0 else "positives", *(RATES[name] for name in some)]
-        size = "n" if start == 0 else "positives"
-        rows = [[row["group"], f"{row[size]:,}", *(_interval(row, name) for name in some)] for row in groups]
+        size = "positives" if start else "n"
+        header = ["group", size, *(RATES[name] for name in some)]
+        rows = [[row["group"], f"{row[size]:,}", *(_interval(limits(row, name)) for name in some)] for row in groups]
         title = f"Groups of {attribute}" + (", continued" if start else "")
         tables.append(Section(title, header, rows, remarks if start + per_table >= len(names) else ()))
     return tables
@@ -274,19 +275,20 @@ def _measure_table(attribute: str, measures: list[Row]) -> Section:
 
 def _calibration_table(attribute: str, groups: list[Row]) -> Section:
     columns = {"mean_score": "mean score", "base_rate": "base rate", "ece": "calibration error", "brier": "Brier"}
-    rows = [[row["group"], *(f"{row[name]:.3f}" for name in columns), _interval(row, "auc")] for row in groups]
+    auc = [_interval(limits(row, "auc")) for row in groups]
+    rows = [[row["group"], *(f"{row[n]:.3f}" for n in columns), area] for row, area in zip(groups, auc, strict=True)]
     return Section(f"Scores of groups of {attribute}", ["group", *columns.values(), "AUC"], rows)
 
 
-def _interval(row: Row, name: str | None = None) -> str:
-    value, lower, upper = (row[key] for key in (_keys(name)))
+def _interval(row: Row) -> str:
+    value, lower, upper = (row[key] for key in ("value", "lower", "upper"))
     if value is None:
         return UNDEFINED
     return f"{value:.3f}" if lower is None else f"{value:.3f} [{lower:.3f}, {upper:.3f}]"
 
 
-def _keys(name: str | None) -> tuple[str, str, str]:
-    return ("value", "lower", "upper") if name is None else (name, f"{name}_lower", f"{name}_upper")
+def limits(row: Row, name: str) -> Row:
+    return {"value": row[name], "lower": row[f"{name}_lower"], "upper": row[f"{name}_upper"]}
 
 
 def _aligned(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -313,8 +315,11 @@ def _wrapped(sentence: str, bullet: str) -> list[str]:
     return textwrap.wrap(fixed, WIDTH, initial_indent=bullet, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _markdown_row(cells: list[str]) -> str:
-    return "| " + " | ".join(map(markdown_text, cells)) + " |"
+def markdown_table(header: list[str], rows: list[list[str]], n_text: int = 1) -> list[str]:
+    """The lines of a table whose first columns are text."""
+    cells = [[markdown_text(cell) for cell in row] for row in (header, *rows)]
+    cells.insert(1, ["---"] * n_text + ["---:"] * (len(header) - n_text))
+    return [f"| {' | '.join(row)} |" for row in cells]
 
 
 def markdown_text(text: str) -> str:

@@ -6,17 +6,13 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Codes, Floats
 from .._base import FairClassifier
-from .._choice.settings import Settings
 from .._engine.threads import Team
 from .._model.dial import Dial
 from .._model.glass_box import GlassBox
-from .._model.tables import Effects
 from .._table.binning import Column
 from .._table.sources import Source, read_sources
 
@@ -34,45 +30,31 @@ def check_model(model: Any) -> None:
 
 def check_one_training(model: Any) -> None:
     """Whether it is such a model with one run of rounds, and not an average of several."""
-    check_model(model)
-    try:
-        _ = model.set_theta
-    except AttributeError as error:
-        raise ValueError(str(error)) from None
+    _available(model, "set_theta")
 
 
 def glass_box(model: Any) -> GlassBox:
     """The model as a value; of a classifier of the user's own there is none."""
-    check_model(model)
-    try:
-        box: GlassBox = model.glass_box_
-    except AttributeError as error:
-        raise ValueError(str(error)) from None
+    box: GlassBox = _available(model, "glass_box_")
     return box
 
 
-def score_tables(model: Any) -> tuple[Effects, float]:
-    """The tables and the constant that add up to the score."""
-    return glass_box(model).score_effects()
-
-
-def feature_tables(model: Any) -> Effects:
-    """The tables alone, which are there also if the thresholds of groups are in none of them."""
-    return glass_box(model).feature_effects()
+def _available(model: Any, name: str) -> Any:
+    """What not every model has; one that has it not says why."""
+    check_model(model)
+    try:
+        return getattr(model, name)
+    except AttributeError as error:
+        raise ValueError(str(error)) from None
 
 
 def no_tables(model: Any) -> str | None:
     """Why the score is not a sum of tables, if it is not."""
     try:
-        score_tables(model)
+        glass_box(model).score_effects()
     except ValueError as error:
         return str(error)
     return None
-
-
-def table_spread(model: Any) -> Floats | None:
-    """``spread[feature, code]``: how far the trainings of an average differ; of one training there is none."""
-    return glass_box(model).spread
 
 
 def columns_of(model: Any) -> tuple[Column, ...]:
@@ -109,46 +91,13 @@ def feature_source(model: Any, feature: str, X: Any) -> Source:
 
 def scores_of(model: Any, X: Any) -> Floats:
     """The score of each row: above 0 for the positive label, whichever of the classes it is."""
-    scores: Floats = model.decision_function(X)
-    return -scores if positive_column(model) == 0 else scores
-
-
-def outcomes(model: Any) -> NDArray[Any]:
-    """The negative and the positive label."""
-    classes: NDArray[Any] = model.classes_
-    return classes[::-1] if positive_column(model) == 0 else classes
-
-
-def positive_column(model: Any) -> int:
-    """Which column of ``predict_proba`` is the positive label's."""
-    return int(model.classes_.tolist()[1] == model.positive_)
-
-
-def settings_of(model: Any) -> Settings:
-    """What was asked of the choice of θ and threshold when the model was fitted."""
-    settings: Settings = model.about_.settings
-    return settings
+    scores: Floats = model.about_.labels.signed(model.decision_function(X))
+    return scores
 
 
 def dial_of(model: Any) -> Dial | None:
     """The models between plain and fair, of a model that was fitted with ``dial=True``."""
     return model.glass_box_.dial if hasattr(model, "glass_box_") else None
-
-
-def groups_of(model: Any, sensitive: pd.DataFrame) -> pd.DataFrame:
-    """Sensitive columns as the groups of training: numbers cut into bands, missing values named."""
-    groups: pd.DataFrame = model.about_.grouping.apply(sensitive)
-    return groups
-
-
-def learner_of(model: Any) -> str | None:
-    """The name of the user's own learner, ``estimator=``."""
-    return None if hasattr(model, "glass_box_") else type(model.estimators_[0]).__name__
-
-
-def n_trainings(model: Any) -> int | None:
-    """How many trainings an average is of."""
-    return len(model.thetas_) if hasattr(model, "thetas_") else None
 
 
 def selection_part(model: Any) -> str:

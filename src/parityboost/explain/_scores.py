@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats
 from .._choice.rule import allowed_ber
 from .._choice.thresholds import Measures, first_minimum
-from .._engine.codes import N_CODES
-from .._model.tables import Pair
-from .._table.binning import Column
+from .._docs import ONE_TRAINING, documented
+from .._model.tables import Effects
 from .._table.grouping import group_name, read_groups
 from .._table.values import listed
 from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
-from ._reading import (
-    check_one_training,
-    columns_of,
-    encode,
-    feature_tables,
-    score_tables,
-    selection_part,
-    settings_of,
-    table_spread,
-)
+from ._reading import check_one_training, columns_of, encode, glass_box, selection_part
 from ._shapes import PairFunction, ShapeFunction, read_pair, read_shape
 
 # The last column of contributions, and the last row of gaps, which stand beside those of the features.
@@ -36,6 +25,7 @@ CONSTANT, TOTAL = "constant", "total"
 PAIR = " × "  # between the names of two features
 
 
+@documented()
 def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     """The whole model: one step function per feature, in the order of the columns.
 
@@ -43,11 +33,6 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     their ``is_flat`` is true. The functions of an instance's values add up to its score, but for the constant that
     :func:`contributions` shows, or for the threshold of its group if no feature tells the groups apart. Trees of depth
     two have :func:`pair_functions` besides.
-
-    Parameters
-    ----------
-    model : AdaFairClassifier
-        A fitted model of stumps or native trees.
 
     Returns
     -------
@@ -62,22 +47,15 @@ def shape_functions(model: AdaFairClassifier) -> dict[str, ShapeFunction]:
     >>> functions["x0"].thresholds, functions["x1"].is_flat
     ((2.5,), True)
     """
-    tables = feature_tables(model).tables
-    columns = columns_of(model)
-    spread = table_spread(model)
-    apart = [None] * len(columns) if spread is None else spread
-    return {column.name: read_shape(column, *of) for column, *of in zip(columns, tables, apart, strict=True)}
+    box, columns = glass_box(model), columns_of(model)
+    spread = [None] * len(columns) if box.spread is None else box.spread
+    tables = box.feature_effects().tables
+    return {column.name: read_shape(column, *of) for column, *of in zip(columns, tables, spread, strict=True)}
 
 
+@documented()
 def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunction:
     """The step function of one feature, given by name or by position.
-
-    Parameters
-    ----------
-    model : AdaFairClassifier
-        A fitted model of stumps or native trees.
-    feature : str or int
-        Name or position of the feature.
 
     Returns
     -------
@@ -96,6 +74,7 @@ def shape_function(model: AdaFairClassifier, feature: str | int) -> ShapeFunctio
     return functions[names[feature_position(feature, names)]]
 
 
+@documented()
 def pair_functions(model: AdaFairClassifier) -> dict[tuple[str, str], PairFunction]:
     """What pairs of features add to the score together; a model of stumps has none.
 
@@ -120,11 +99,12 @@ def pair_functions(model: AdaFairClassifier) -> dict[tuple[str, str], PairFuncti
     >>> list(explain.pair_functions(model.fit(X, y, sensitive_features=["a", "b"] * 20)))
     [('x0', 'x1')]
     """
-    pairs, columns = feature_tables(model).pairs, columns_of(model)
+    pairs, columns = glass_box(model).feature_effects().pairs, columns_of(model)
     functions = sorted((read_pair(pair, columns) for pair in pairs), key=lambda function: -function.mean_abs)
     return {function.features: function for function in functions}
 
 
+@documented()
 def pair_function(model: AdaFairClassifier, first: str | int, second: str | int) -> PairFunction:
     """What two features, given by name or by position, add to the score together.
 
@@ -132,8 +112,6 @@ def pair_function(model: AdaFairClassifier, first: str | int, second: str | int)
     ----------
     model : AdaFairClassifier
         A fitted model of trees of depth two.
-    first, second : str or int
-        Names or positions of two features; their order does not matter.
 
     Returns
     -------
@@ -146,17 +124,11 @@ def pair_function(model: AdaFairClassifier, first: str | int, second: str | int)
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10, [0, 1, 1, 0] * 10
     >>> model = AdaFairClassifier("none", max_depth=2, n_estimators=1, validation_fraction=None)
     >>> model = model.fit(X, y, sensitive_features=["a", "b"] * 20)
-    >>> explain.pair_function(model, "x1", 0).frame().round(2)
-            x0       x1  score  weight
-    0    ≤ 0.5    ≤ 0.5 -11.51    10.0
-    1    ≤ 0.5    > 0.5  11.51    10.0
-    2    ≤ 0.5  missing -11.51     0.0
-    3    > 0.5    ≤ 0.5  11.51    10.0
-    4    > 0.5    > 0.5 -11.51    10.0
-    5    > 0.5  missing  11.51     0.0
-    6  missing    ≤ 0.5 -11.51     0.0
-    7  missing    > 0.5  11.51     0.0
-    8  missing  missing -11.51     0.0
+    >>> explain.pair_function(model, "x1", 0).frame().round(2).head(3)
+          x0       x1  score  weight
+    0  ≤ 0.5    ≤ 0.5 -11.51    10.0
+    1  ≤ 0.5    > 0.5  11.51    10.0
+    2  ≤ 0.5  missing -11.51     0.0
     """
     functions = pair_functions(model)
     names = [column.name for column in columns_of(model)]
@@ -173,7 +145,6 @@ def pair_function(model: AdaFairClassifier, first: str | int, second: str | int)
 
 
 def feature_position(feature: str | int, names: list[str]) -> int:
-    """The position of a feature, given by name or by position."""
     if str(feature) in names:
         return names.index(str(feature))
     if isinstance(feature, (int, np.integer)) and -len(names) <= feature < len(names):
@@ -181,15 +152,9 @@ def feature_position(feature: str | int, names: list[str]) -> int:
     raise ValueError(f"the model has no feature {feature!r}; its features are {listed(names)}")
 
 
+@documented()
 def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     """What each feature adds to the score of each instance.
-
-    Parameters
-    ----------
-    model : AdaFairClassifier
-        A fitted model of stumps or native trees.
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        The instances.
 
     Returns
     -------
@@ -208,29 +173,20 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     >>> bool((parts.sum(axis=1) == model.decision_function(X)).all())
     True
     """
-    effects, constant = score_tables(model)
-    tables, pairs = effects.tables, effects.pairs
-    columns, codes = columns_of(model), encode(model, X)
-    parts: dict[str, Any] = {
-        column.name: table[code] for column, table, code in zip(columns, tables, codes, strict=True)
-    }
-    for name, pair in zip(pair_names(pairs, columns), pairs, strict=True):
-        parts[name] = pair.at(*codes[list(pair.features)])
-    index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(codes.shape[1])
-    return pd.DataFrame({**parts, free_name(CONSTANT, parts): constant + 0.0}, index=index)
+    effects, constant = glass_box(model).score_effects()
+    parts = dict(_parts(model, effects, encode(model, X)))
+    index = X.index if isinstance(X, pd.DataFrame) else None
+    return pd.DataFrame({**parts, free_name(CONSTANT, parts): np.full(len(X), constant + 0.0)}, index=index)
 
 
+@documented()
 def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any = None) -> pd.DataFrame:
     """How much each feature matters, the most important first.
 
     Parameters
     ----------
-    model : AdaFairClassifier
-        A fitted model of stumps or native trees.
     X : DataFrame or array-like of shape (n_samples, n_features), optional
         Instances to measure the effect on the score on.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance of X.
 
     Returns
     -------
@@ -250,25 +206,20 @@ def importances(model: AdaFairClassifier, X: Any = None, *, sample_weight: Any =
     x0               1.0
     x1               0.0
     """
-    effects = feature_tables(model)
-    tables, pairs = effects.tables, effects.pairs if X is not None else ()
-    columns = columns_of(model)
-    names = pd.Index([*(column.name for column in columns), *pair_names(pairs, columns)], name="feature")
-    table = pd.DataFrame({"alpha_share": [*model.feature_importances_, *[np.nan] * len(pairs)]}, index=names)
+    names = pd.Index([column.name for column in columns_of(model)], name="feature")
+    table = pd.DataFrame({"alpha_share": model.feature_importances_}, index=names)
     if X is not None:
         codes = encode(model, X)
         weights = read_weights(sample_weight, codes.shape[1])
-        everyone = np.zeros(codes.shape[1], dtype=np.intp)
-        shares = code_shares(codes, everyone, 1, weights)[0]
-        mean = (shares * tables).sum(axis=1, keepdims=True)
-        deviations = (shares * np.abs(tables - mean)).sum(axis=1).tolist()
-        for pair in pairs:
-            centre = pair_means(pair, pair.scores, codes, everyone, 1, weights)
-            deviations.append(pair_means(pair, np.abs(pair.scores - centre), codes, everyone, 1, weights)[0])
-        table["mean_abs_deviation"] = deviations
+        deviations = {}
+        for name, part in _parts(model, glass_box(model).feature_effects(), codes):
+            mean = np.average(part, weights=weights)
+            deviations[name] = np.average(np.abs(part - mean), weights=weights)
+        table = table.reindex(pd.Index(deviations, name="feature")).assign(mean_abs_deviation=list(deviations.values()))
     return table.sort_values(table.columns[-1], ascending=False, kind="stable")
 
 
+@documented()
 def gap_decomposition(
     model: AdaFairClassifier,
     X: Any,
@@ -281,20 +232,6 @@ def gap_decomposition(
 
     For the gap that a notion is about, pass the rows it is about: those of the positive class for equal opportunity,
     all rows for statistical parity.
-
-    Parameters
-    ----------
-    model : AdaFairClassifier
-        A fitted model of stumps.
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        The instances.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed, and groups are then tuples.
-    groups : tuple of two groups, optional
-        The difference is the mean score of the second minus that of the first. By default every group is compared with
-        the first one in sorted order.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
 
     Returns
     -------
@@ -315,23 +252,26 @@ def gap_decomposition(
     x0        0.55
     total    -0.26
     """
-    effects, _ = score_tables(model)
-    columns, codes = columns_of(model), encode(model, X)
-    group, found = read_groups(sensitive_features, codes.shape[1])
+    effects, _ = glass_box(model).score_effects()
+    codes = encode(model, X)
+    n_rows = codes.shape[1]
+    group, found = read_groups(sensitive_features, n_rows)
     pairs = _pairs(found.tolist(), groups)
-    weights = read_weights(sample_weight, codes.shape[1])
-    group, n_groups = group.astype(np.intp), len(found)
-    mean = np.einsum("gfc,fc->gf", code_shares(codes, group, n_groups, weights), effects.tables)
-    of_pairs = [pair_means(pair, pair.scores, codes, group, n_groups, weights) for pair in effects.pairs]
-    mean = np.column_stack([mean, *of_pairs])
+    weights = read_weights(sample_weight, n_rows)
+    weights = np.ones(n_rows) if weights is None else weights
+    total = np.bincount(group, weights, minlength=len(found))
     for k in {k for pair in pairs for k in pair}:
-        if np.isnan(mean[k, 0]):
+        if not total[k]:
             raise ValueError(f"sample_weight is zero for every row of group {group_name(found[k])!r}")
-    names = pd.Index([*(column.name for column in columns), *pair_names(effects.pairs, columns)], name="feature")
-    gaps = {f"{group_name(found[b])} − {group_name(found[a])}": mean[b] - mean[a] for a, b in pairs}
-    return _with_total(pd.DataFrame(gaps, index=names))
+    with np.errstate(invalid="ignore"):  # a group without weight may be there if it is not compared
+        parts = _parts(model, effects, codes)
+        means = {name: np.bincount(group, part * weights) / total for name, part in parts}
+    mean = pd.DataFrame(means, columns=pd.Index(means, name="feature"))
+    gaps = {f"{group_name(found[b])} − {group_name(found[a])}": mean.loc[b] - mean.loc[a] for a, b in pairs}
+    return _with_total(pd.DataFrame(gaps))
 
 
+@documented()
 def compare_gaps(
     models: Mapping[str, AdaFairClassifier],
     X: Any,
@@ -346,14 +286,8 @@ def compare_gaps(
     ----------
     models : dict of str to AdaFairClassifier
         Fitted models by the names that the columns shall have.
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        The instances.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed, and groups are then tuples.
     groups : tuple of two groups, optional
         Which two to compare, needed if there are more than two.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
 
     Returns
     -------
@@ -412,6 +346,7 @@ def _with_total(gaps: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([gaps, gaps.sum().to_frame(total).T.rename_axis("feature")])
 
 
+@documented(model=ONE_TRAINING)
 def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = None) -> pd.DataFrame:
     """The θ that other values of the parameter ``c`` would have chosen; nothing is trained again.
 
@@ -421,8 +356,6 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
 
     Parameters
     ----------
-    model : AdaFairClassifier
-        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
     values : iterable of float, optional
         Values of c between 0 and 1; 0, 0.1, …, 1 by default.
 
@@ -445,7 +378,7 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
     True
     """
     check_one_training(model)
-    settings = settings_of(model)
+    settings = model.about_.settings
     if not settings.choose_theta:
         raise ValueError(f"{type(model).__name__} uses all its learners: it has no θ to choose, and no parameter c")
     chosen = np.arange(11) / 10 if values is None else np.array(list(values), dtype=np.float64)
@@ -465,7 +398,6 @@ def choices_over_c(model: AdaFairClassifier, values: Iterable[float] | None = No
 
 
 def kinds_of(names: Iterable[str]) -> str:
-    """What rows of a table are called."""
     kinds = {PAIR in name for name in names}
     return "features and pairs" if len(kinds) == 2 else "pairs" if True in kinds else "features"
 
@@ -478,30 +410,13 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def pair_names(pairs: Sequence[Pair], columns: tuple[Column, ...]) -> list[str]:
-    """How tables name each pair."""
-    names = [column.name for column in columns]
-    for pair in pairs:
-        names.append(free_name(PAIR.join(columns[f].name for f in pair.features), names))
-    return names[len(columns) :]
-
-
-def code_shares(codes: Codes, group: NDArray[np.intp], n_groups: int, weights: Floats | None) -> Floats:
-    """``shares[group, feature, code]``: share of the group's weight that has the code; NaN if it has no weight."""
-    mass = [np.bincount(group * N_CODES + code, weights, minlength=n_groups * N_CODES) for code in codes]
-    shares = np.array(mass, dtype=np.float64).reshape(len(codes), n_groups, N_CODES).swapaxes(0, 1)
-    with np.errstate(invalid="ignore"):
-        normed: Floats = shares / shares.sum(axis=2, keepdims=True)
-    return normed
-
-
-def pair_means(
-    pair: Pair, values: Floats, codes: Codes, group: NDArray[np.intp], n_groups: int, weights: Floats | None
-) -> Floats:
-    """The mean of a value per cell of a pair over the rows of each group; NaN if a group has no weight."""
-    first, second = pair.features
-    per_row = values[pair.row_of[codes[first]], pair.column_of[codes[second]]]
-    sums = np.bincount(group, per_row if weights is None else per_row * weights, minlength=n_groups)
-    with np.errstate(invalid="ignore"):
-        means: Floats = sums / np.bincount(group, weights, minlength=n_groups)
-    return means
+def _parts(model: Any, effects: Effects, codes: Codes) -> Iterator[tuple[str, Floats]]:
+    """What each feature, and after them each pair of features, adds to the score of every row."""
+    names = [column.name for column in columns_of(model)]
+    for name, table, code in zip(names, effects.tables, codes, strict=True):
+        yield name, table[code]
+    taken = set(names)
+    for pair in effects.pairs:
+        name = free_name(PAIR.join(names[feature] for feature in pair.features), taken)
+        taken.add(name)
+        yield name, pair.at(*codes[list(pair.features)])

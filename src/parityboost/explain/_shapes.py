@@ -74,21 +74,16 @@ class ShapeFunction:
 
     def at(self, values: Any) -> Floats:
         """Score of each value."""
-        column = pd.Series(values)
-        if self.kind == "categorical":
-            known = dict(zip(self.categories, self.scores, strict=True))
-            other = self.missing if self.other is None else self.other
-            scores = [self.missing if pd.isna(value) else known.get(value, other) for value in column]
-            return np.array(scores, dtype=np.float64)
-        numbers = number_values(column, self.feature)
-        steps = np.array(self.scores)[np.searchsorted(self.thresholds, numbers)]
-        return np.where(np.isnan(numbers), self.missing, steps)
+        groups = tuple((category,) for category in self.categories)
+        axis = PairAxis(self.feature, self.kind, self.thresholds, groups, other=len(groups) + 1)
+        beyond = self.missing if self.other is None else self.other
+        scores: Floats = np.array([*self.scores, self.missing, beyond])[axis.positions(values)]
+        return scores
 
     def frame(self) -> pd.DataFrame:
         """A table to read: each interval or category with its score, then other categories and the missing values."""
-        values, scores = [*intervals(self.thresholds)], [*self.scores]
-        if self.kind == "categorical":
-            values = [*self.categories]
+        values: list[Any] = [*self.categories] if self.kind == "categorical" else intervals(self.thresholds)
+        scores = [*self.scores]
         if self.other is not None:
             values, scores = [*values, OTHER], [*scores, self.other]
         table = pd.DataFrame({"value": [*values, "missing"], "score": [*scores, self.missing]})
@@ -114,14 +109,6 @@ def read_shape(column: Column, table: Floats, spread: Floats | None = None) -> S
     apart = None if of_bins is None else tuple(np.maximum.reduceat(of_bins, np.append(0, changes + 1)).tolist())
     edges = tuple(column.edges[changes].tolist())
     return ShapeFunction(column.name, "numeric", edges, (), steps, missing, None, apart)
-
-
-def number_values(column: pd.Series[Any], feature: str) -> Floats:
-    """The numbers in a column."""
-    try:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"feature {feature!r} holds numbers: {error}") from None
 
 
 def intervals(thresholds: tuple[float, ...]) -> list[str]:
@@ -183,7 +170,10 @@ class PairAxis:
             missing = len(self.categories)
             groups = [missing if pd.isna(value) else known.get(value, self.other) for value in column]
             return np.array(groups, dtype=np.intp)
-        numbers = number_values(column, self.feature)
+        try:
+            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"feature {self.feature!r} holds numbers: {error}") from None
         steps = np.searchsorted(self.thresholds, numbers)
         return np.where(np.isnan(numbers), len(self.thresholds) + 1, steps)
 
@@ -264,6 +254,7 @@ def read_pair(pair: Pair, columns: tuple[Column, ...]) -> PairFunction:
 def _read_axis(column: Column, cell_of: NDArray[np.uint8]) -> tuple[PairAxis, list[int]]:
     """The values of a column, and the cell of each interval or group, and of missing values."""
     cells, missing = cell_of[1 : column.n_bins + 1], int(cell_of[MISSING])
+    name = column.name
     if isinstance(column, CategoricalColumn):
         groups: dict[int, list[Any]] = {}
         for category, cell in zip(column.categories, cells.tolist(), strict=True):
@@ -271,12 +262,11 @@ def _read_axis(column: Column, cell_of: NDArray[np.uint8]) -> tuple[PairAxis, li
         other = int(cell_of[column.other])
         if other != missing:
             groups[other] = groups.pop(other, [])  # they come last
-        cells_there = [*groups, missing]
-        axis = PairAxis(column.name, "categorical", (), tuple(map(tuple, groups.values())), cells_there.index(other))
-        return axis, cells_there
+        found = [*groups, missing]
+        return PairAxis(name, "categorical", (), tuple(map(tuple, groups.values())), found.index(other)), found
     changes = np.flatnonzero(cells[1:] != cells[:-1])
     found = [*cells[np.append(changes, len(cells) - 1)].tolist(), missing]
-    return PairAxis(column.name, "numeric", tuple(column.edges[changes].tolist()), ()), found
+    return PairAxis(name, "numeric", tuple(column.edges[changes].tolist()), ()), found
 
 
 def _group_label(categories: tuple[Any, ...], with_other: bool) -> str:
@@ -299,13 +289,17 @@ class Extent(NamedTuple):
 
 
 def extent(function: ShapeFunction, source: Source | None = None) -> Extent:
-    """All steps of a number, and the data but for the far ends of its tails."""
     values = np.empty(0)
     if source is not None and source.holds_numbers:  # anything else is in a column that held nothing in training
         values = source.floats(slice(None))
     present = values[~np.isnan(values)]
     low, high = _drawn_range(function.thresholds, present)
-    edges = _bin_edges(present, low, high) if len(present) else np.array([low, high])
+    edges = np.array([low, high])
+    if (present != np.round(present)).any():
+        edges = np.linspace(low, high, 41)
+    elif len(present):  # of integers, each bin holds as many different ones as the others
+        width = np.ceil((high - low) / 40)
+        edges = np.arange(np.floor(low) - 0.5, high + width, width)
     return Extent((low, high), edges, np.histogram(present, edges)[0], len(values) - len(present), len(values))
 
 
@@ -319,14 +313,6 @@ def _drawn_range(thresholds: tuple[float, ...], present: Any) -> tuple[float, fl
     if len(present) and present.min() < present.max():  # no further than there is data, or a step
         return max(low - pad, min(low, present.min())), min(high + pad, max(high, present.max()))
     return low - pad, high + pad
-
-
-def _bin_edges(present: Any, low: float, high: float) -> Any:
-    """About forty bins; of integers, each holds as many different ones as the others."""
-    if (present != np.round(present)).any():
-        return np.linspace(low, high, 41)
-    width = np.ceil((high - low) / 40)
-    return np.arange(np.floor(low) - 0.5, high + width, width)
 
 
 def category_shares(function: ShapeFunction, source: Source) -> list[float]:

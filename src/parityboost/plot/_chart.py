@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 from .._arrays import Floats
 from ..explain import ShapeFunction
@@ -173,6 +174,11 @@ class Chart:
     margin: Sequence[str] = ()  # words at the right end of each row, on paper
 
 
+def group_roles(n_groups: int) -> Sequence[str]:
+    """Every row has its group beside it, so colours are a help as long as there are enough of them."""
+    return GROUP_ROLES[:n_groups] if n_groups <= len(GROUP_ROLES) else GROUP_ROLES[:1] * n_groups
+
+
 def signed(value: float) -> str:
     """A number with its sign, unless that is lost in rounding, and a real minus."""
     text = f"{value:+.2f}"
@@ -198,17 +204,10 @@ def plain(text: Any, width: int = 0) -> str:
 
 def apart(positions: Any, gap: float) -> Any:
     """Sorted positions, moved as little as need be so that neighbours are a gap apart."""
-    # Each run of labels that touch is centred on the mean of where they want to be; runs that then touch are one run.
-    runs: list[list[float]] = []
-    for position in positions:
-        runs.append([position])
-        while len(runs) > 1 and _first(runs[-1], gap) < _first(runs[-2], gap) + len(runs[-2]) * gap:
-            runs[-2:] = [runs[-2] + runs[-1]]
-    return np.array([_first(run, gap) + i * gap for run in runs for i in range(len(run))])
-
-
-def _first(run: list[float], gap: float) -> float:
-    return sum(run) / len(run) - (len(run) - 1) * gap / 2
+    if not len(positions):
+        return positions
+    places = gap * np.arange(len(positions))  # relative to these, positions may not decrease
+    return isotonic_regression(positions - places) + places
 
 
 Parts = list[tuple[Any, list[float]]]  # names of rows, with a number per series
@@ -248,7 +247,6 @@ def gap(total: str, totals: Sequence[float], parts: Parts, series: Mapping[str, 
 
 
 def waterfall(start: tuple[str, float], parts: Parts, end: tuple[str, float], **more: Any) -> Chart:
-    """How a score comes about, step by step."""
     values = [value for _, (value,) in parts]
     begins = start[1] + np.cumsum([0.0, *values])[:-1]
     places, texts = np.arange(1, len(parts) + 1), [signed(value) for value in values]
@@ -311,7 +309,6 @@ def same_score(function: ShapeFunction, shares: Sequence[float] | None, top: int
 
 
 def categories(rows: list[Category], **more: Any) -> Chart:
-    """What categories add to the score."""
     values = [row.score for row in rows]
     texts = [signed(row.score) + ("" if row.spread is None else f" ± {row.spread:.2f}") for row in rows]
     hover = [row.name + ("" if row.share is None else f", {row.share:.1%} of the rows") for row in rows]

@@ -10,44 +10,24 @@ import numpy as np
 import pandas as pd
 
 from .. import explain
+from .._docs import ONE_TRAINING, documented
 from .._table.grouping import group_name, group_names, read_groups
 from .._table.sources import NumberSource, Source
 from .._table.values import to_pandas
 from ..audit import audit
 from ..estimators import AdaFairClassifier
-from ..explain._reading import (
-    check_model,
-    check_one_training,
-    feature_source,
-    scores_of,
-    selection_part,
-    settings_of,
-)
+from ..explain._reading import check_model, check_one_training, feature_source, scores_of, selection_part
 from ..explain._scores import kinds_of
 from ..explain._shapes import category_shares, extent
 from ..metrics import group_table
 from . import _chart
-from ._chart import (
-    DOWN,
-    GROUP_ROLES,
-    GROUPS,
-    METHODS,
-    PALETTE,
-    UP,
-    Axis,
-    Bars,
-    Cells,
-    Chart,
-    Line,
-    Points,
-    Rule,
-    Word,
-)
+from ._chart import DOWN, GROUP_ROLES, METHODS, PALETTE, UP, Axis, Bars, Cells, Chart, Line, Points, Rule, Word
 from ._paper import draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+DATA = {"validation": "validation data", "train": "training data"}
 RATES = {
     "tpr": "found, of the positives",
     "tnr": "left alone, of the negatives",
@@ -61,6 +41,7 @@ MEASURES = {
 }
 
 
+@documented()
 def shape_function(
     model: AdaFairClassifier, feature: str | int, X: Any = None, *, top: int = 20, ax: Axes | None = None
 ) -> Axes:
@@ -71,21 +52,10 @@ def shape_function(
 
     Parameters
     ----------
-    model : AdaFairClassifier
-        A fitted model of stumps.
-    feature : str or int
-        Name or position of the feature.
     X : DataFrame or array-like, optional
         Data to show where the instances are: as a histogram, or as shares of the categories.
     top : int, default=20
         Categories of the same score share a bar; of more bars than this, the highest and the lowest are drawn.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -108,6 +78,7 @@ def shape_function(
     return draw(_chart.steps(function, lies, lies.counts, missing, title=title), ax)
 
 
+@documented()
 def pair(
     model: AdaFairClassifier,
     first: str | int,
@@ -127,21 +98,12 @@ def pair(
     ----------
     model : AdaFairClassifier
         A fitted model of trees of depth two, ``max_depth=2``.
-    first, second : str or int
-        Names or positions of the two features.
     X : DataFrame or array-like, optional
         Data whose rows are counted in the cells; by default the rows that the model was trained on.
     few : float, default=20
         Cells of fewer rows (by sample weight, if the model was trained with weights) are faded.
     top : int, default=15
         Of more values than this on an axis, only those are drawn that have the strongest effect, and missing values.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -153,25 +115,21 @@ def pair(
     ('x0', 'x1')
     """
     function = explain.pair_function(model, first, second)
-    weight = function.weight
+    axes, weight = (function.rows, function.columns), function.weight
     if X is not None:
         weight = np.zeros_like(weight)
-        values = (_values(feature_source(model, name, X)) for name in function.features)
-        np.add.at(
-            weight, tuple(a.positions(v) for a, v in zip((function.rows, function.columns), values, strict=True)), 1
-        )
-    chart = _chart.pair(
-        function.features,
-        (function.rows.labels, function.columns.labels),
-        Cells(function.scores, weight, few),
-        top,
-        title=f"{' × '.join(function.features)}: beyond what each adds alone",
-    )
+        positions = [axis.positions(_values(feature_source(model, axis.feature, X))) for axis in axes]
+        np.add.at(weight, tuple(positions), 1)
+    cells, labels = Cells(function.scores, weight, few), [axis.labels for axis in axes]
+    title = f"{' × '.join(function.features)}: beyond what each adds alone"
+    chart = _chart.pair(function.features, labels, cells, top, title=title)
     [cells] = chart.marks
-    notes = ["Score and number of rows in each cell"]
-    notes += [f"grey: fewer than {few:g} rows"] if ((cells.weight > 0) & (cells.weight < few)).any() else []
-    notes += ["hatched: no rows"] if (cells.weight == 0).any() else []
-    return draw(replace(chart, note="; ".join(notes)), ax)
+    note = "Score and number of rows in each cell"
+    if ((cells.weight > 0) & (cells.weight < few)).any():
+        note += f"; grey: fewer than {few:g} rows"
+    if (cells.weight == 0).any():
+        note += "; hatched: no rows"
+    return draw(replace(chart, note=note), ax)
 
 
 def _values(source: Source) -> Any:
@@ -183,6 +141,7 @@ def _values(source: Source) -> Any:
     return values[codes]
 
 
+@documented()
 def waterfall(
     model: AdaFairClassifier, row: Any, *, background: Any = None, top: int = 9, ax: Axes | None = None
 ) -> Axes:
@@ -190,8 +149,6 @@ def waterfall(
 
     Parameters
     ----------
-    model : AdaFairClassifier
-        A fitted model of stumps.
     row : DataFrame or array of one row, or Series
         The instance, ``X.iloc[[0]]`` say.
     background : DataFrame or array-like, optional
@@ -199,13 +156,6 @@ def waterfall(
         By default start from the model's constant.
     top : int, default=9
         Number of features to show; the others are one bar.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -230,18 +180,12 @@ def waterfall(
         mean = explain.contributions(model, background).mean()
         own, start = own - mean[own.index], ("mean score", float(mean.sum()))
     values = row.iloc[0] if isinstance(row, pd.DataFrame) else pd.Series(list(row[0]))
-    shown = {
-        name: f"{name} = {_value(value)}" for name, value in zip(own.index, values, strict=False)
-    }  # pairs have none
+    # Pairs of features, which come last, have no value.
+    shown = {name: f"{name} = {_value(value)}" for name, value in zip(own.index, values, strict=False)}
     rows = _chart.top_and_rest(((name, [part]) for name, part in own.items()), top)
-    chart = _chart.waterfall(
-        start,
-        [(shown.get(name, name), part) for name, part in rows],
-        ("score", float(scores_of(model, row)[0])),
-        x=f"score (above 0: {model.positive_})",
-        title=f"Predicted class: {model.predict(row)[0]}",
-    )
-    return draw(chart, ax)
+    named = [(shown.get(name, name), part) for name, part in rows]
+    x, title = f"score (above 0: {model.positive_})", f"Predicted class: {model.predict(row)[0]}"
+    return draw(_chart.waterfall(start, named, ("score", float(scores_of(model, row)[0])), x=x, title=title), ax)
 
 
 def _value(value: Any) -> str:
@@ -250,6 +194,7 @@ def _value(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
+@documented()
 def importances(
     model: AdaFairClassifier, X: Any = None, *, sample_weight: Any = None, top: int = 15, ax: Axes | None = None
 ) -> Axes:
@@ -259,21 +204,10 @@ def importances(
 
     Parameters
     ----------
-    model : AdaFairClassifier
-        A fitted model of stumps.
     X : DataFrame or array-like of shape (n_samples, n_features), optional
         Instances to measure the effect on the score on.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance of X.
     top : int, default=15
         Number of features to show.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -287,16 +221,13 @@ def importances(
     used = table[table > 0]
     shown = used.iloc[:top]
     most = "The" if len(shown) == len(used) else f"The first {len(shown)} of the"
-    chart = _chart.bars(
-        [(name, [value]) for name, value in shown.items()],
-        {"": "ours"},
-        "{:.2f}".format,
-        x="share of the weights of all rules" if X is None else "how far it moves the score, on average",
-        title=f"{most} {len(used)} {kinds_of(used.index)} used, of {len(table)}",
-    )
-    return draw(chart, ax)
+    title = f"{most} {len(used)} {kinds_of(used.index)} used, of {len(table)}"
+    x = "share of the weights of all rules" if X is None else "how far it moves the score, on average"
+    rows = [(name, [value]) for name, value in shown.items()]
+    return draw(_chart.bars(rows, {"": "ours"}, "{:.2f}".format, x=x, title=title), ax)
 
 
+@documented()
 def gap_decomposition(
     models: AdaFairClassifier | Mapping[str, AdaFairClassifier],
     X: Any,
@@ -316,24 +247,8 @@ def gap_decomposition(
     ----------
     models : AdaFairClassifier or dict of str to AdaFairClassifier
         A fitted model of stumps, or several by the names to show.
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        The instances.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed, and groups are then tuples.
-    groups : tuple of two groups, optional
-        The difference is the mean score of the second minus that of the first. By default every group is compared with
-        the first one in sorted order.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
     top : int, default=10
         Number of features to show; the others are one bar.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -361,6 +276,7 @@ def gap_decomposition(
     return draw(_chart.gap(total, totals, parts, series, top, x=f"difference in mean score ({pair})", title=title), ax)
 
 
+@documented()
 def group_bars(
     y_true: Any,
     y_pred: Any,
@@ -371,24 +287,6 @@ def group_bars(
     ax: Axes | None = None,
 ) -> Axes:
     """Who is found (true positive rate), left alone (true negative rate) and predicted positive in each group.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -401,8 +299,7 @@ def group_bars(
         y_true, y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
     ).iloc[:-1]
     n_groups = len(table)
-    # Every bar has its group beside it, so colours are a help as long as there are enough of them.
-    roles = GROUP_ROLES[:n_groups] if n_groups <= len(GROUPS) else GROUP_ROLES[:1] * n_groups
+    roles = _chart.group_roles(n_groups)
     marks: list[Any] = []
     for (top, places), (column, name) in zip(_chart.blocks([n_groups] * len(RATES)), RATES.items(), strict=True):
         rates = table[column].to_numpy()
@@ -413,6 +310,7 @@ def group_bars(
     return draw(Chart(marks, Axis(bounds=(0.0, 1.0)), names, title="Rates by group"), ax)
 
 
+@documented()
 def reliability(
     y_true: Any,
     probabilities: Any,
@@ -435,17 +333,6 @@ def reliability(
         The probability of the positive class, such as ``model.predict_calibrated(X)[:, 1]``.
     sensitive_features : array-like, Series or DataFrame, optional
         The group of each instance, for a line per group; several columns are crossed.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -468,35 +355,18 @@ def reliability(
     table: pd.DataFrame = found.reliability
     table = table[table["attribute"] == table["attribute"].iloc[-1]]  # the last one is all of them, crossed
     alone, groups = sensitive_features is None, table["group"].nunique()
-    some = f" ({len(GROUPS)} of {groups} groups)" if groups > len(GROUPS) else ""
-    chart = _chart.reliability(
-        table.to_dict("records"),
-        ["ours"] if alone else GROUP_ROLES,
-        x=Axis("mean probability", range=(0.0, 1.0)),
-        y=Axis("share that is positive", range=(0.0, 1.0)),
-        title=f"Predicted, and come true{some}",
-        legend=not alone,
-    )
-    return draw(chart, ax)
+    some = f" ({len(GROUP_ROLES)} of {groups} groups)" if groups > len(GROUP_ROLES) else ""
+    roles, title = ["ours"] if alone else GROUP_ROLES, f"Predicted, and come true{some}"
+    x, y = (Axis(name, range=(0.0, 1.0)) for name in ("mean probability", "share that is positive"))
+    return draw(_chart.reliability(table.to_dict("records"), roles, x=x, y=y, title=title, legend=not alone), ax)
 
 
+@documented(model=ONE_TRAINING)
 def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     """Error, violation of the notion and their sum, the objective, after each round, with the chosen θ.
 
     Of error and balanced error those are drawn that the objective is made of: balanced error if ``c`` is 1. Solid lines
     are on the data that θ was chosen on, thin dashed ones on the training data if that was other data.
-
-    Parameters
-    ----------
-    model : AdaFairClassifier
-        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -507,7 +377,7 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     2
     """
     check_one_training(model)
-    settings, selection = settings_of(model), selection_part(model)
+    settings, selection = model.about_.settings, selection_part(model)
     measures = ["er", "ber"]
     if settings.notion.gaps:
         measures = [*(["er"] if settings.c < 1 else []), *(["ber"] if settings.c > 0 else []), "violation", "objective"]
@@ -519,27 +389,16 @@ def history(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
             values, chosen = model.history_[f"{part}_{measure}"].to_numpy(), part == selection
             look = ("solid", 1.8) if chosen else ("dash", 0.9)
             marks.append(Line(rounds, values, colour, f"{part} {name}", *look, end=name if chosen else ""))
-    data = "training data" if selection == "train" else "validation data (dashed: training data)"
-    return draw(_over_rounds(model, marks, Axis(from_zero=True), f"Measures on {data}"), ax)
+    title = f"Measures on {DATA[selection]}" + ("" if selection == "train" else " (dashed: training data)")
+    return draw(_over_rounds(model, marks, Axis(from_zero=True), title), ax)
 
 
+@documented(model=ONE_TRAINING)
 def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     """The differences between groups after each round, which the fairness-related costs are taken from.
 
     With two groups, the rate of the second minus that of the first: the group with the higher error is boosted in the
     next round. With more groups, the largest rate minus the smallest. The grey band is the tolerance ε.
-
-    Parameters
-    ----------
-    model : AdaFairClassifier
-        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -551,9 +410,8 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     'δ fnr'
     """
     check_one_training(model)
-    settings = settings_of(model)
-    if not settings.notion.gaps:
-        raise ValueError(f"{type(model).__name__} has no costs to draw: its notion is {settings.notion.name!r}")
+    _check_notion(model, "costs")
+    settings = model.about_.settings
     rounds = model.history_.index.to_numpy()
     marks: list[Any] = []
     for j, gap in enumerate(settings.notion.gaps):
@@ -566,6 +424,7 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     return draw(_over_rounds(model, [*marks, Rule(y=0.0, band=settings.epsilon)], Axis(pair), title), ax)
 
 
+@documented(model=ONE_TRAINING)
 def tradeoff_c(model: AdaFairClassifier, values: Iterable[float] | None = None, *, ax: Axes | None = None) -> Axes:
     """Error, balanced error and violation at the θ that each value of ``c`` would choose; nothing is trained again.
 
@@ -573,17 +432,8 @@ def tradeoff_c(model: AdaFairClassifier, values: Iterable[float] | None = None, 
 
     Parameters
     ----------
-    model : AdaFairClassifier
-        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
     values : iterable of float, optional
         Values of c between 0 and 1; 0, 0.1, …, 1 by default.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -606,26 +456,15 @@ def tradeoff_c(model: AdaFairClassifier, values: Iterable[float] | None = None, 
     shown = np.unique(np.linspace(0, len(c) - 1, min(len(c), 11)).round().astype(int))
     ticks = [f"{c[i]:.3g}\nθ={choices['theta'].iloc[i]}" for i in shown]
     x = Axis("c  (0: θ by error, 1: θ by balanced error)", ticks, c[shown], bounds=(c[0], c[-1]))
-    title = f"What the choice of c changes, on {_data(selection_part(model))} data"
+    title = f"What the choice of c changes, on {DATA[selection_part(model)]}"
     return draw(Chart(marks, x, Axis(from_zero=True), title=title), ax)
 
 
+@documented(model=ONE_TRAINING)
 def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     """Balanced error against violation along the rounds, with the chosen θ.
 
     The rounds grow darker. With ``c=1`` all points on the dashed line through θ have the same objective.
-
-    Parameters
-    ----------
-    model : AdaFairClassifier
-        A fitted model of one training; a :class:`~parityboost.ParityBoostClassifier` averages several.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    Axes
-        What was drawn on.
 
     Examples
     --------
@@ -637,8 +476,8 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     ('violation (disparate mistreatment)', 'balanced error')
     """
     check_one_training(model)
-    settings, selection = settings_of(model), selection_part(model)
-    _check_trade_off(model)
+    _check_notion(model, "trade-off")
+    selection = selection_part(model)
     violation, ber = (model.history_[f"{selection}_{name}"].to_numpy() for name in ("violation", "ber"))
     theta = model.theta_ - 1
     here = violation[theta], ber[theta]
@@ -649,11 +488,13 @@ def tradeoff_theta(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
         Word(*here, f"θ = {model.theta_}", "down"),
         *(Word(violation[at], ber[at], f"round {at + 1}") for at in sorted({0, len(ber) - 1} - {theta})),
     ]
-    marks += [Rule(*here, dash="dash")] if settings.c == 1 else []
-    title = f"Balanced error against unfairness, round by round, on {_data(selection)} data"
+    if model.about_.settings.c == 1:
+        marks.append(Rule(*here, dash="dash"))
+    title = f"Balanced error against unfairness, round by round, on {DATA[selection]}"
     return draw(_trade_off(model, marks, title), ax)
 
 
+@documented()
 def frontier(
     model: AdaFairClassifier,
     X: Any = None,
@@ -679,8 +520,6 @@ def frontier(
         The data to measure on, as for :meth:`AdaFairClassifier.frontier`; by default those that θ was chosen on.
     top : int, default=6
         How many points to number at most.
-    ax : Axes, optional
-        Where to draw.
 
     Examples
     --------
@@ -692,7 +531,7 @@ def frontier(
     ('violation (disparate mistreatment)', 'balanced error')
     """
     check_model(model)
-    _check_trade_off(model)
+    _check_notion(model, "trade-off")
     points = model.frontier(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
     violation, ber = points["violation"], points["ber"]
     line = points[violation == violation.cummin()]  # what fit chose may be beaten
@@ -709,9 +548,8 @@ def frontier(
     for k, at in enumerate(numbered):
         row = points.iloc[at]
         marks.append(Word(row["violation"], row["ber"], f"{points.index[at]}: {_choice(row)}", optional=k > 1))
-    return draw(
-        _trade_off(model, marks, f"What {'θ' if 'theta' in points else 'fairness'} and threshold can reach"), ax
-    )
+    title = f"What {'θ' if 'theta' in points else 'fairness'} and threshold can reach"
+    return draw(_trade_off(model, marks, title), ax)
 
 
 def _choice(row: Any) -> str:
@@ -719,23 +557,18 @@ def _choice(row: Any) -> str:
     return f"θ = {row['theta']:.0f}" if "theta" in row else f"fairness {row['fairness']:g}"
 
 
-def _check_trade_off(model: AdaFairClassifier) -> None:
-    notion = settings_of(model).notion
+def _check_notion(model: AdaFairClassifier, drawn: str) -> None:
+    notion = model.about_.settings.notion
     if not notion.gaps:
-        raise ValueError(f"{type(model).__name__} has no trade-off to draw: its notion is {notion.name!r}")
+        raise ValueError(f"{type(model).__name__} has no {drawn} to draw: its notion is {notion.name!r}")
 
 
 def _trade_off(model: AdaFairClassifier, marks: list[Any], title: str) -> Chart:
-    violation = f"violation ({settings_of(model).notion.name.replace('_', ' ')})"
+    violation = f"violation ({model.about_.settings.notion.name.replace('_', ' ')})"
     return Chart(marks, Axis(violation), Axis("balanced error"), title=title, inches=4.8)
 
 
 def _over_rounds(model: AdaFairClassifier, marks: list[Any], y: Axis, title: str) -> Chart:
-    """Lines over the rounds, with the chosen θ."""
-    chosen = [Rule(x=model.theta_, dash="dash", text=f"θ = {model.theta_}")] if settings_of(model).choose_theta else []
-    x = Axis("round", range=(1, max(model.n_estimators_, 2)), whole=True)
-    return Chart([*marks, *chosen], x, y, title=title)
-
-
-def _data(part: str) -> str:
-    return "validation" if part == "validation" else "training"
+    if model.about_.settings.choose_theta:
+        marks.append(Rule(x=model.theta_, dash="dash", text=f"θ = {model.theta_}"))
+    return Chart(marks, Axis("round", range=(1, max(model.n_estimators_, 2)), whole=True), y, title=title)

@@ -21,7 +21,6 @@ FADED = 0.35  # how much of its colour a cell of few rows keeps
 
 
 def draw(chart: Chart, ax: Axes | None = None) -> Axes:
-    """Draw on the axes given, or on a new figure."""
     rows = len(chart.y.names or ())
     columns = len(chart.x.names or ()) if rows else 0
     if ax is None:

@@ -10,14 +10,13 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from ..audit._text import markdown_text
+from .._docs import documented
+from ..audit._text import Row, markdown_table, markdown_text
 from . import _tables, _words
 from ._tables import Table
-from ._words import Row
 
 # What YAML asks to be escaped, and its line breaks.
 NOT_YAML = re.compile(r"[^ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-MEASURED = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy"}
 FIELDS = {
     "purpose": "Purpose",
     "owner": "Owner",
@@ -80,10 +79,8 @@ def facts(report: Row) -> list[tuple[str, str]]:
         found.append(("Model file", f"{card['file']['name']}, SHA-256 {card['file']['sha256']}"))
     if card["training_rows"] is not None:
         found.append(("Trained on", f"{card['training_rows']:,} rows"))
-    found.append(("Checked on", f"{data['n']:,} rows"))
-    found.append(("Report made", report["created"]))
-    found.append(("With", ", ".join(f"{name} {version}" for name, version in report["versions"].items())))
-    return found
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    return [*found, ("Checked on", f"{data['n']:,} rows"), ("Report made", report["created"]), ("With", versions)]
 
 
 def fields(report: Row) -> list[tuple[str, list[str]]]:
@@ -94,21 +91,15 @@ def fields(report: Row) -> list[tuple[str, list[str]]]:
     return [(title, about.get(name, [])) for name, title in FIELDS.items() if name in about or name != "license"]
 
 
+@documented()
 def to_markdown(report: dict[str, Any]) -> str:
     """The report as a model card: Markdown with the metadata header that Hugging Face reads.
-
-    Parameters
-    ----------
-    report : dict
-        What :func:`build` or :func:`build_audit` returns.
 
     Examples
     --------
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit(
-    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-    ... )
+    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
     >>> card = report.to_markdown(
     ...     report.build_audit(found, title="Mine", about={"purpose": "To show a card."})
     ... )
@@ -131,14 +122,13 @@ def to_markdown(report: dict[str, Any]) -> str:
     lines += ["", "## Facts", "", *(f"- {name}: {markdown_text(text)}" for name, text in facts(report))]
     strip = [f"{tile['name']}: {tile['value']}. {tile['remark']}" for tile in summary["strip"]]
     lines += [f"- {markdown_text(sentence)}" for sentence in strip]
-    lines += ["", "## Results", "", *_table(_tables.overall(report))]
+    lines += ["", "## Results", *_table(_tables.overall(report))]
     for attribute in report["data"]["attributes"]:
-        lines += ["", *_table(_tables.groups(report, attribute))]
-        lines += ["", *_table(_tables.measures(report, attribute))]
+        lines += [*_table(_tables.groups(report, attribute)), *_table(_tables.measures(report, attribute))]
     if report["comparison"]:
         lines += ["", f"## Compared with {markdown_text(report['comparison']['baseline'])}"]
         for attribute in (None, *report["data"]["attributes"]):
-            lines += ["", *_table(_tables.comparison(report, attribute))]
+            lines += _table(_tables.comparison(report, attribute))
     for title, key in (("What you can conclude", "conclude"), ("What you should not conclude", "not_conclude")):
         lines += ["", f"## {title}", "", *(f"- {markdown_text(item)}" for item in summary[key])]
     text = "\n".join(lines)
@@ -152,8 +142,8 @@ def _header(report: Row) -> list[str]:
     if "license" in about:
         lines.append(f"license: {_yaml(about['license'][0])}")
     lines += ["tags:", "- tabular-classification", "- fairness", "metrics:", "- accuracy"]
-    overall = {row["measure"]: row for row in report["audit"]["overall"]}
-    found = [(name, title, overall[name]["value"]) for name, title in MEASURED.items()]
+    overall = _words.overall_rows(report)
+    found = [(name, _tables.TITLES[name], overall[name]["value"]) for name in _words.PERFORMANCE]
     for attribute in _words.columns(report):
         row = _words.measure_row(report, attribute, _words.target_measure(report))
         found.append((row["measure"], f"{_tables.TITLES[row['measure']]}, {attribute}", row["value"]))
@@ -173,7 +163,4 @@ def _yaml(text: str) -> str:
 
 
 def _table(table: Table) -> list[str]:
-    header = "| " + " | ".join(map(markdown_text, table.header)) + " |"
-    rule = "| " + " | ".join("---" if j < table.text else "---:" for j in range(len(table.header))) + " |"
-    rows = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in table.rows]
-    return [f"**{markdown_text(table.caption)}**", "", header, rule, *rows]
+    return ["", f"**{markdown_text(table.caption)}**", "", *markdown_table(table.header, table.rows, table.text)]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..audit._text import Row
 from ..plot._chart import Axis, Bars, Cells, Chart, Line, Points, Rule, Steps, Word, signed
-from ._words import Row
 
 ROW, MORE_LINES = 26, 16  # pixels of a row, and of each further bar in it
 BAND = "rgba(0, 114, 178, 0.2)"  # ours, and what lies behind it
@@ -172,13 +172,7 @@ def _cells(mark: Cells) -> list[Row]:
     ]
 
 
-_TRACES: dict[type, Any] = {
-    Bars: _bars,
-    Line: _line,
-    Points: _points,
-    Steps: _steps,
-    Cells: _cells,
-}
+_TRACES: dict[type, Any] = {Bars: _bars, Line: _line, Points: _points, Steps: _steps, Cells: _cells}
 
 
 def _rule(mark: Rule) -> Row:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..audit._text import Row, of
 from ..explain import ShapeFunction
 from ..explain._scores import kinds_of
 from ..explain._shapes import Extent
@@ -15,7 +16,6 @@ from ..plot._chart import GROUP_ROLES, Axis, Cells, Chart, Line, Points, Rule, W
 from . import _tables, _words
 from ._charts import ROW, spec
 from ._tables import Table
-from ._words import Row
 
 MAX_BARS, MAX_PARTS, MAX_STEPS, MAX_VALUES = 20, 12, 10, 10  # that are drawn: features, parts of a gap, of a score, …
 FEW_ROWS = 20  # a cell of fewer is grey
@@ -34,13 +34,11 @@ class Figure(NamedTuple):
 
 
 def groups(report: Row, attribute: str, at: int) -> Figure:
-    """Rates of the groups with their intervals, one block of rows per rate."""
-    rows = _tables.of(report["audit"]["groups"], attribute)
-    # Every row has its name beside it, so colours are a help as long as there are enough of them.
-    roles = GROUP_ROLES if len(rows) <= len(GROUP_ROLES) else GROUP_ROLES[:1] * len(rows)
+    rows = of(report["audit"]["groups"], attribute)
+    roles = _chart.group_roles(len(rows))
     positive, other = report["data"]["positive"], (report["comparison"] or {"baseline": "", "groups": []})
     rates = {"selection_rate": f"Predicted “{cut(positive, LEGEND)}”", "fnr": "Missed", "fpr": "False alarms"}
-    compared = {row["group"]: row for row in _tables.of(other["groups"], attribute)}
+    compared = {row["group"]: row for row in of(other["groups"], attribute)}
     shown = {name: [row for row in rows if row[name] is not None] for name in rates}
     marks: list[Any] = []
     ticks: list[float] = []
@@ -50,7 +48,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
         if compared:
             shares = [compared.get(row["group"], {}).get(name) for row in own]
             hover = [
-                f"{row['group']}, {other['baseline']}: {_tables.percent(s)}" for row, s in zip(own, shares, strict=True)
+                f"{row['group']}, {other['baseline']}: {_words.percent(s)}" for row, s in zip(own, shares, strict=True)
             ]
             legend = "" if ticks != places else cut(f"the same with {other['baseline']}", LEGEND)
             marks.append(Points(shares, places, "baseline", "ring", 9, hover=hover, name=legend))
@@ -74,7 +72,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
 
 def reliability(report: Row, attribute: str, at: int) -> Figure | None:
     """Score against outcome, one line per group, if there are not too many to be told apart."""
-    rows = _tables.of(report["audit"]["reliability"], attribute)
+    rows = of(report["audit"]["reliability"], attribute)
     if len({row["group"] for row in rows}) > len(GROUP_ROLES):
         return None
     x, y = (Axis(title, range=(0.0, 1.02), percent=True) for title in ("mean score", "share that is truly positive"))
@@ -83,19 +81,16 @@ def reliability(report: Row, attribute: str, at: int) -> Figure | None:
         f"Scores against outcomes in each group of {attribute}. On the dotted line a score of 0.3 means that 30 % are "
         "positive. Where two groups’ lines differ, the same score means different things for them."
     )
-    table = Table(
-        f"Scores and outcomes, groups of {attribute}",
-        [attribute, "Rows", "Mean score", "Truly positive (interval)"],
-        [
-            [row["group"], f"{row['n']:,}", _tables.percent(row["mean_score"]), _tables.rate(row, "observed")]
-            for row in rows
-        ],
-    )
+    cells = [
+        [row["group"], f"{row['n']:,}", _words.percent(row["mean_score"]), _tables.rate(row, "observed")]
+        for row in rows
+    ]
+    header = [attribute, "Rows", "Mean score", "Truly positive (interval)"]
+    table = Table(f"Scores and outcomes, groups of {attribute}", header, cells)
     return Figure(f"reliability-{at}", f"What a score means, by {attribute}", caption, spec(chart), table)
 
 
 def importances(report: Row) -> Figure:
-    """The features that matter most."""
     found = report["model"]["importances"]
     moves = "mean_abs_deviation" in found[0]
     by = "mean_abs_deviation" if moves else "alpha_share"
@@ -112,29 +107,19 @@ def importances(report: Row) -> Figure:
         if shown
         else "The model uses no feature."
     )
-    table = Table(
-        "Importance of the features",
-        ["Feature", *(["Moves the score by"] if moves else []), "Share of weights"],
-        [
-            [row["feature"], *([f"{row[by]:.3f}"] if moves else []), _tables.percent(row["alpha_share"])]
-            for row in found
-        ],
-    )
-    return Figure("importances", "Importance of the features", caption, spec(chart), table)
+    header = ["Feature", *(["Moves the score by"] if moves else []), "Share of weights"]
+    cells = [
+        [row["feature"], *([f"{row[by]:.3f}"] if moves else []), _words.percent(row["alpha_share"])] for row in found
+    ]
+    name = "Importance of the features"
+    return Figure("importances", name, caption, spec(chart), Table(name, header, cells))
 
 
 def shape(found: Row, at: int) -> Figure:
     """A step function: a line over numbers, bars for categories."""
-    function = ShapeFunction(
-        found["feature"],
-        found["kind"],
-        tuple(found.get("thresholds", ())),
-        tuple(found.get("categories", ())),
-        tuple(found["scores"]),
-        found["missing"],
-        found.get("other"),
-        found["spread"],
-    )
+    fields = ("feature", "kind", "scores", "missing", "other", "spread")
+    parts: Row = {name: found.get(name) for name in fields}
+    function = ShapeFunction(**parts, thresholds=found.get("thresholds", ()), categories=found.get("categories", ()))
     if function.kind == "categorical":
         shares = [*found["shares"], found["other_share"], found["missing_share"]]
         rows = _chart.same_score(function, shares, MAX_BARS)
@@ -205,7 +190,7 @@ def pairs_sentence(model: Row) -> str:
     most = "" if shown == model["n_pairs"] else f" The {shown} that matter most are drawn."
     return (
         f"The trees also combine features two at a time: {model['n_pairs']} pairs, which carry "
-        f"{_tables.percent(model['pair_share'])} of what moves the score from row to row; single features carry the "
+        f"{_words.percent(model['pair_share'])} of what moves the score from row to row; single features carry the "
         f"rest.{most} What a feature does on its own is in its curve above, so the cells of a row or column of a "
         "picture average to 0 over the training data."
     )
@@ -239,28 +224,24 @@ def history(report: Row) -> Figure:
         f"Blue: the share of errors, averaged over both labels. Orange: the gap between groups. Lower is better for "
         f"both. The dashed upright line is the model: {f'{theta} rules' if rules else f'fairness {theta:g}'}.{chosen}"
     )
-    table = Table(
-        "Errors and gap" + (" with so many rules" if rules else " at every blend"),
-        ["Rules" if rules else "Fairness", *(name for name, *_ in series)],
-        [
-            [str(j), *("–" if values[i] is None else f"{values[i]:.3f}" for _, values, *_ in series)]
-            for i, j in enumerate(rounds["rounds"])
-        ],
-    )
+    cells = [
+        [str(j), *("–" if values[i] is None else f"{values[i]:.3f}" for _, values, *_ in series)]
+        for i, j in enumerate(rounds["rounds"])
+    ]
+    header = ["Rules" if rules else "Fairness", *(name for name, *_ in series)]
+    table = Table("Errors and gap" + (" with so many rules" if rules else " at every blend"), header, cells)
     return Figure("history", "Errors and gap" if rules else "From plain to fair", caption, drawn, table)
 
 
 def comparison(report: Row, attribute: str, at: int) -> Figure:
     """The measures of both models with their intervals."""
-    rows = [row for row in _tables.of(report["comparison"]["rows"], attribute) if row["difference"] is not None]
+    rows = [row for row in of(report["comparison"]["rows"], attribute) if row["difference"] is not None]
     baseline, model = report["comparison"]["baseline"], report["model"]["name"]
     marks = []
-    for which, name, role, kind, shift in (
-        ("baseline", baseline, "baseline", "ring", -0.16),
-        ("model", model, "ours", "dot", 0.16),
-    ):
+    looks = (("baseline", baseline, "baseline", "ring", -0.16), ("model", model, "ours", "dot", 0.16))
+    for which, name, role, kind, shift in looks:
         x, low, high = ([100 * row[which][end] for row in rows] for end in ("value", "lower", "upper"))
-        hover = [f"{_tables.interval(row[which], _tables.points)} points" for row in rows]
+        hover = [f"{_tables.interval(row[which], _words.points)} points" for row in rows]
         places = [j + shift for j in range(len(rows))]
         marks.append(Points(x, places, role, kind, 8, None, low, high, hover, cut(name, LEGEND)))
     names = [_tables.TITLES[row["measure"]].split(" (")[0].lower() for row in rows]
@@ -274,43 +255,36 @@ def comparison(report: Row, attribute: str, at: int) -> Figure:
 
 
 def gaps(found: Row, at: int) -> Figure:
-    """What each feature adds to the difference between two groups, per model."""
     series = dict.fromkeys(found["models"], "baseline") | {found["models"][-1]: "ours"}
     parts = [(row["feature"], row["parts"]) for row in found["features"]]
     total = _tables.total_of(found)
     chart = _chart.gap(total, found["total"], parts, series, MAX_PARTS, x="difference in mean score")
-    about = {"all": "", "positives": ", of the truly positive rows", "negatives": ", of the truly negative rows"}
+    about = {"positives": "of the truly positive rows", "negatives": "of the truly negative rows"}.get(found["rows"])
     totals = " and ".join(f"{signed(value)} with {name}" for name, value in zip(series, found["total"], strict=True))
     caption = (
-        f"Mean score of {found['high']} minus mean score of {found['low']}{about[found['rows']]}: {totals} in total. "
-        f"A bar to the right is a feature that scores {found['high']} higher. The bars add up to the total exactly."
+        f"Mean score of {found['high']} minus mean score of {found['low']}{f', {about}' if about else ''}: {totals} in "
+        f"total. A bar to the right is a feature that scores {found['high']} higher. The bars add up to the total "
+        "exactly."
     )
-    titles = {"all": "All rows", "positives": "Of the truly positive rows", "negatives": "Of the truly negative rows"}
-    return Figure(f"gap-{at}", titles[found["rows"]], caption, spec(chart), _tables.gaps(found))
+    return Figure(f"gap-{at}", _words.capital(about or "all rows"), caption, spec(chart), _tables.gaps(found))
 
 
 def person(found: Row, positive: Any) -> Figure:
     """A waterfall from the mean score to the row's own."""
-    named = [
-        (part["feature"] if part["value"] is None else f"{part['feature']} = {part['value']}", part["part"])
-        for part in found["parts"]
-    ]
-    kept = {part["feature"]: name for part, (name, _) in zip(found["parts"], named, strict=True)}
+    of_features = [part for part in found["parts"] if part["value"] is not None]  # pairs have no value
+    names = {part["feature"]: f"{part['feature']} = {part['value']}" for part in of_features}
+    first, last = ("an average row", found["mean"]), ("this row", found["score"])
     parts = _chart.top_and_rest(((part["feature"], [part["part"]]) for part in found["parts"]), MAX_STEPS)
-    parts = [(kept.get(name, name), part) for name, part in parts]
-    chart = _chart.waterfall(("an average row", found["mean"]), parts, ("this row", found["score"]))
+    chart = _chart.waterfall(first, [(names.get(name, name), part) for name, part in parts], last)
     caption = (
         f"Row {found['row']} has the score {signed(found['score'])} and is predicted “{found['predicted']}”; "
         f"its true label is “{found['true']}”. From the mean score of all rows, {signed(found['mean'])}, each "
         f"bar shows how far a value of this row moves the score: to the right speaks for “{positive}”, which is "
         "predicted above 0."
     )
-    rows = [("an average row", found["mean"]), *named, ("this row", found["score"])]
-    table = Table(
-        f"How the score of row {found['row']} comes about",
-        ["Value", "Moves the score by"],
-        [[name, signed(value)] for name, value in rows],
-    )
+    steps = [(names.get(part["feature"], part["feature"]), part["part"]) for part in found["parts"]]
+    cells = [[name, signed(value)] for name, value in (first, *steps, last)]
+    table = Table(f"How the score of row {found['row']} comes about", ["Value", "Moves the score by"], cells)
     return Figure("person", f"Row {found['row']}, step by step", caption, spec(chart), table)
 
 

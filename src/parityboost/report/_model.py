@@ -17,14 +17,12 @@ from .._stats import rates
 from .._table.grouping import group_names
 from .._table.sources import column_names
 from .._table.weights import read_weights
+from ..audit._text import Row
 from ..estimators import AdaFairClassifier
-from ..explain._reading import dial_of, feature_source, learner_of, n_trainings, no_tables, outcomes, settings_of
+from ..explain._reading import dial_of, feature_source, no_tables
 from ..explain._shapes import category_shares, extent
-from ..notions import DisparateMistreatment, FairnessNotion
+from ..notions import DisparateMistreatment
 from . import _tables
-from ._words import Row
-
-Ints = NDArray[np.intp]
 
 MAX_PAIRS = 6  # that are drawn
 MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept
@@ -36,12 +34,12 @@ def name_of(model: Any) -> str:
     return type(model).__name__.removesuffix("Classifier")
 
 
-def describe(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict[str, Any]:
+def describe(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> Row:
     defaults = signature(type(model)).parameters
-    parameters = [
-        {"name": name, "value": _setting(value), "default": _setting(value) == _setting(defaults[name].default)}
-        for name, value in model.get_params(deep=False).items()
-    ]
+    parameters = []
+    for name, value in model.get_params(deep=False).items():
+        shown = _setting(value)
+        parameters.append({"name": name, "value": shown, "default": shown == _setting(defaults[name].default)})
     threshold: Any = model.threshold_
     if np.ndim(threshold):  # one per group of the training data
         groups = group_names(model.groups_)
@@ -49,13 +47,13 @@ def describe(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> dict
     found = {
         "name": name_of(model),
         "class": type(model).__name__,
-        "learner": learner_of(model),
-        "notion": settings_of(model).notion.name,
+        "learner": None if hasattr(model, "glass_box_") else type(model.estimators_[0]).__name__,
+        "notion": model.about_.settings.notion.name,
         "warnings": list(model.warnings_),
         "parameters": parameters,
         "theta": model.theta_,
         "n_estimators": model.n_estimators_,
-        "n_bags": n_trainings(model),
+        "n_bags": len(model.thetas_) if hasattr(model, "thetas_") else None,
         "threshold": threshold,
         "importances": None,
         "shapes": None,
@@ -86,28 +84,17 @@ def _setting(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _shape(function: explain.ShapeFunction, source: Any) -> dict[str, Any]:
+def _shape(function: explain.ShapeFunction, source: Any) -> Row:
     """A step function, and where the rows of X are on it."""
-    shape: dict[str, Any] = {
-        "feature": function.feature,
-        "kind": function.kind,
-        "scores": list(function.scores),
-        "missing": function.missing,
-        "spread": None if function.spread is None else list(function.spread),
-    }
+    shape: Row = {name: getattr(function, name) for name in ("feature", "kind", "scores", "missing", "spread")}
     if function.kind == "categorical":
         *shares, other, missing = category_shares(function, source)
         names = [str(category) for category in function.categories]
         shape |= {"categories": names, "shares": shares, "other": function.other, "other_share": other}
         return shape | {"missing_share": missing}
     lies = extent(function, source)
-    return shape | {
-        "thresholds": list(function.thresholds),
-        "range": list(lies.range),
-        "edges": lies.edges.tolist(),
-        "shares": (lies.counts / lies.n).tolist(),
-        "missing_share": lies.n_missing / lies.n,
-    }
+    shape |= {"thresholds": function.thresholds, "range": lies.range, "edges": lies.edges.tolist()}
+    return shape | {"shares": (lies.counts / lies.n).tolist(), "missing_share": lies.n_missing / lies.n}
 
 
 def _pairs(model: AdaFairClassifier, X: Any, weights: Any) -> Row:
@@ -117,9 +104,8 @@ def _pairs(model: AdaFairClassifier, X: Any, weights: Any) -> Row:
         return {"pairs": None, "n_pairs": 0, "pair_share": None}
     parts = explain.contributions(model, X).to_numpy()[:, :-1]
     row_weights = read_weights(weights, len(parts))
-    alone, together = (
-        _movement(part.sum(axis=1), row_weights) for part in np.split(parts, [model.n_features_in_], axis=1)
-    )
+    features, pairs = np.split(parts, [model.n_features_in_], axis=1)
+    alone, together = (_movement(part.sum(axis=1), row_weights) for part in (features, pairs))
     shown = [
         {
             "features": list(function.features),
@@ -162,7 +148,7 @@ def person(model: AdaFairClassifier, X: Any, y: Any, weights: Any, at: Any) -> R
         "row": int(at) + 1,
         "score": score,
         "mean": float(mean.sum()),
-        "predicted": to_plain(outcomes(model)[int(score > 0)]),
+        "predicted": to_plain(model.about_.labels.outcomes[int(score > 0)]),
         "true": to_plain(np.asarray(y)[at]),
         "parts": [
             {"feature": name, "value": _text(known[name]) if name in known else None, "part": float(own[name])}
@@ -178,20 +164,9 @@ def _text(value: Any) -> str:
     return _tables.number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
-def shown_notion(model: AdaFairClassifier) -> FairnessNotion:
-    """The model's own notion; of a model without one, disparate mistreatment."""
-    notion = settings_of(model).notion
-    return notion if notion.gaps else DisparateMistreatment()
-
-
 def rounds(
-    model: AdaFairClassifier,
-    predictions: Iterable[NDArray[Any]],
-    y: NDArray[np.bool_],
-    group: Ints,
-    names: list[str],
-    weights: Floats | None,
-) -> dict[str, Any]:
+    model: AdaFairClassifier, predictions: Iterable[Any], y: Any, group: Any, names: list[str], weights: Floats | None
+) -> Row:
     """Predicted positives after every round, per group and true class: all rates of all rounds follow from them.
 
     ``predictions`` are those of ``staged_predict``, or those at each point of the dial; ``names`` those of the groups.
@@ -215,14 +190,15 @@ def rounds(
             kept.append(place)
             selected.append(count(labels == model.positive_))
     positive = np.array(selected, dtype=np.float64)
-    notion = shown_notion(model)
+    own = model.about_.settings.notion
+    notion = own if own.gaps else DisparateMistreatment()  # what is shown of a model without one
     counts = np.stack([totals - positive, positive], axis=-1)
     on = "validation" if dial is not None else explain.selection_part(model)
     if dial is None:
         chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]].to_numpy()
     else:
-        points = [dial.points[dial.weights.index(place)] for place in kept]
-        chosen = np.array([(point.ber, point.violation) for point in points])
+        points = dict(zip(dial.weights, dial.points, strict=True))
+        chosen = np.array([(points[place].ber, points[place].violation) for place in kept])
     return {
         "groups": names,
         "negatives": totals[:, 0].tolist(),
@@ -236,7 +212,7 @@ def rounds(
         "ber": rates.balanced_error_rate(counts).tolist(),
         "violation": notion.violation(counts).tolist(),
         # What θ was chosen by; a model without a notion chooses none.
-        "chosen_on": on if settings_of(model).notion.gaps else None,
+        "chosen_on": on if own.gaps else None,
         "chosen_ber": chosen[:, 0].tolist(),
         "chosen_violation": chosen[:, 1].tolist(),
     }

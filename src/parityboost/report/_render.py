@@ -8,32 +8,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from .._docs import documented
 from .._extras import install
 from .._io.atomic import write_atomically
-from .._stats import rates
+from ..audit._text import Row, of
 from . import _card, _figures, _tables, _words
 from ._card import to_markdown
-from ._compare import FAIRNESS, PERFORMANCE
 from ._summary import build
-from ._words import Row
-
-LIVE_RATES = {
-    "selection_rate": ("Predicted positive", rates.selection_rate),
-    "fnr": ("Missed", rates.false_negative_rate),
-    "fpr": ("False alarms", rates.false_positive_rate),
-    "accuracy": ("Accuracy", rates.accuracy),
-}
 
 
+@documented()
 def to_json(report: dict[str, Any], indent: int | None = 2) -> str:
     """The report as JSON.
 
     Parameters
     ----------
-    report : dict
-        What :func:`build` or :func:`build_audit` returns.
     indent : int or None, default=2
         Spaces per level; None for one line.
 
@@ -42,30 +31,22 @@ def to_json(report: dict[str, Any], indent: int | None = 2) -> str:
     >>> import json
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit(
-    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-    ... )
+    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
     >>> json.loads(report.to_json(report.build_audit(found)))["data"]["n"]
     400
     """
     return json.dumps(report, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
+@documented()
 def to_html(report: dict[str, Any]) -> str:
     """The report as one HTML page that needs nothing else: no network, no other file.
-
-    Parameters
-    ----------
-    report : dict
-        What :func:`build` or :func:`build_audit` returns.
 
     Examples
     --------
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit(
-    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-    ... )
+    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
     >>> page = report.to_html(report.build_audit(found, title="Mine"))
     >>> "<h1>Mine</h1>" in page
     True
@@ -87,9 +68,9 @@ def to_html(report: dict[str, Any]) -> str:
         sections=_sections(report),
         facts=_card.facts(report),
         about=_card.fields(report),
-        columns=_words.columns(report),
+        attributes=report["data"]["attributes"],
         headline=_headline(report),
-        tables=_all_tables(report),
+        tables=_tables,
         figures=figures,
         live=_live(report),
         pairs=_figures.pairs_sentence(report["model"]) if figures["pairs"] else "",
@@ -128,19 +109,12 @@ def write_report(path: Any, model: Any, X: Any, y: Any, **options: Any) -> Path:
     >>> import tempfile
     >>> from pathlib import Path
     >>> from parityboost import AdaFairClassifier, report
-    >>> X, y, team = (
-    ...     [[1], [2], [3], [4]] * 20,
-    ...     [0, 1, 0, 1] * 20,
-    ...     ["red", "red", "blue", "blue"] * 20,
-    ... )
-    >>> model = AdaFairClassifier(n_estimators=3, random_state=0).fit(
-    ...     X, y, sensitive_features=team
-    ... )
+    >>> X, y, team = [[1], [2], [3], [4]] * 20, [0, 1, 0, 1] * 20, list("aabb") * 20
+    >>> model = AdaFairClassifier(n_estimators=3, random_state=0)
+    >>> model = model.fit(X, y, sensitive_features=team)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = report.write_report(
-    ...         Path(folder) / "report.html", model, X, y, sensitive_features=team
-    ...     )
-    ...     path.stat().st_size < 6_000_000
+    ...     page = Path(folder) / "report.html"
+    ...     report.write_report(page, model, X, y, sensitive_features=team).stat().st_size < 6e6
     True
     """
     return write(path, build(model, X, y, **options))
@@ -193,57 +167,28 @@ def _sections(report: Row) -> list[tuple[str, str]]:
     return [(place, name) for place, name in there.items() if name]
 
 
-def _all_tables(report: Row) -> dict[str, Any]:
-    attributes = report["data"]["attributes"]
-    tables: dict[str, Any] = {
-        name: [make(report, attribute) for attribute in attributes]
-        for name, make in (("data", _tables.data), ("groups", _tables.groups), ("measures", _tables.measures))
-    }
-    tables["overall"] = _tables.overall(report)
-    tables["attributes"] = _tables.attributes(report) if len(attributes) > 1 else None
-    scored = attributes if report["audit"]["calibration"] is not None else []
-    tables["calibration"] = [_tables.calibration(report, attribute) for attribute in scored]
-    if report["model"]:
-        tables["parameters"] = _tables.parameters(report)
-    if report["comparison"]:
-        tables["comparison"] = [_tables.comparison(report, attribute) for attribute in (None, *attributes)]
-    return tables
-
-
 def _live(report: Row) -> Row | None:
     """What the slider changes, at the chosen θ: the page shows it also where no script runs."""
     rounds = report["rounds"]
     if rounds is None:
         return None
-    at = rounds["rounds"].index(rounds["theta"])
-    counts = _counts(rounds, at)
-    measures = [
-        {"id": name, "name": _tables.TITLES[name], "value": _tables.percent(_defined(measure(counts)))}
-        for name, measure in PERFORMANCE.items()
-    ] + [
-        {"id": name, "name": f"{_tables.TITLES[name]}, points", "value": _tables.points(_defined(measure(counts)))}
-        for name, measure in FAIRNESS.items()
-    ]
-    groups = [
-        {
-            "name": name,
-            "cells": [
-                {"id": f"{key}-{g}", "value": _tables.percent(_defined(rate(counts)[g]))}
-                for key, (_, rate) in LIVE_RATES.items()
-            ],
-        }
-        for g, name in enumerate(rounds["groups"])
-    ]
-    return {"position": at, "measures": measures, "groups": groups, "rates": [name for name, _ in LIVE_RATES.values()]}
-
-
-def _counts(rounds: Row, at: int) -> Any:
-    """``counts[group, y_true, y_pred]`` after a round."""
-    selected = np.array([rounds["false_positives"][at], rounds["true_positives"][at]], dtype=np.float64).T
-    totals = np.array([rounds["negatives"], rounds["positives"]], dtype=np.float64).T
-    return np.stack([totals - selected, selected], axis=-1)
-
-
-def _defined(value: Any) -> float | None:
-    number = float(value)
-    return None if number != number else number
+    crossed = report["data"]["attributes"][-1]  # the groups of all sensitive columns together
+    overall = _words.overall_rows(report)
+    measures = []
+    for name in _words.PERFORMANCE:
+        value = _words.percent(overall[name]["value"])
+        measures.append({"id": name, "name": _tables.TITLES[name], "value": value})
+    for name in _words.GOALS:
+        value = _words.points(_words.measure_row(report, crossed, name)["value"])
+        measures.append({"id": name, "name": f"{_tables.TITLES[name]}, points", "value": value})
+    rates = ("selection_rate", "fnr", "fpr", "accuracy")
+    groups = []
+    for g, row in enumerate(of(report["audit"]["groups"], crossed)):
+        cells = [{"id": f"{rate}-{g}", "value": _words.percent(row[rate])} for rate in rates]
+        groups.append({"name": row["group"], "cells": cells})
+    return {
+        "position": rounds["rounds"].index(rounds["theta"]),
+        "measures": measures,
+        "groups": groups,
+        "rates": [_tables.RATES[rate] for rate in rates],
+    }

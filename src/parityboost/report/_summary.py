@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._docs import documented
 from .._io.json_values import to_plain
 from .._table.grouping import group_names, read_groups, sensitive_columns, sensitive_frame
-from .._table.values import to_pandas
+from .._table.values import take_rows, to_pandas
 from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..estimators import AdaFairClassifier
-from ..explain._reading import check_model, dial_of, groups_of, new_rows, outcomes, positive_column, settings_of
+from ..explain._reading import check_model, dial_of, new_rows
 from . import _compare, _model, _warnings, _words
 from ._card import describe_file, read_about
 
 
+@documented()
 def build(
     model: AdaFairClassifier,
     X: Any,
@@ -63,13 +65,9 @@ def build(
         A model that is after the same objective without its fairness: beside it the report says whether anything was
         gained, and what was given up. By default the plain end of a model's dial, or one that is fitted to ``train``,
         or ``baseline``.
-    sample_weight : array-like of shape (n_samples,), optional
-        Sampling weights of the rows.
     favourable : label, optional
         The label that is favourable to the person; by default what the model was fitted with. Ratios, which the
         four-fifths rule is about, are of this label; where it was not stated they are of both, and the report says so.
-    title : str, optional
-        Heading of the page.
     about : dict or path, optional
         What only its owner knows about the model, as a dict or a TOML file: ``purpose``, ``owner``, ``positive`` (what
         the positive label means), ``intended_use``, ``out_of_scope``, ``sign_off``, ``next_audit`` and ``license``,
@@ -85,8 +83,6 @@ def build(
         Coverage of every interval by itself.
     min_group_size : int, default=30
         Rates that are shares of fewer rows are noted as too uncertain to judge.
-    created : str, optional
-        Date to show; by default now, in UTC.
 
     Returns
     -------
@@ -125,12 +121,11 @@ def build(
         if person is not None and person not in kept:
             raise ValueError(f"person must be a row with a weight above 0, got {person!r}")
         at = None if person is None else int(np.searchsorted(kept, person))
-        X, y, table, frame = (_compare.take(values, kept) for values in (X, y, table, frame))
+        X, y, table, frame = (take_rows(values, kept) for values in (X, y, table, frame))
         weights = weights[kept]
         if sensitive_features is not None:
             sensitive_features = frame
         group, found = read_groups(frame, len(table))
-    names = group_names(found)
     options: dict[str, Any] = {
         "sensitive_features": frame,
         "sample_weight": weights,
@@ -144,19 +139,19 @@ def build(
     predicted = model.predict(X, **groups_too)
     calibrated = hasattr(model, "predict_calibrated")
     scores = model.predict_calibrated(X) if calibrated else model.predict_proba(X, **groups_too)
-    audited = audit(y, predicted, scores=scores[:, positive_column(model)], **options)
+    audited = audit(y, predicted, scores=scores[:, int(not model.about_.labels.positive_is_first)], **options)
     positive = np.asarray(y) == model.positive_
     if train is not None:
         baseline = _compare.fit_baseline(model, train)
-    mitigated = settings_of(model).notion.gaps
-    if mitigated and plain is None and train is not None and dial_of(model) is None:
+    mitigated, dial = model.about_.settings.notion.gaps, dial_of(model)
+    if mitigated and plain is None and train is not None and dial is None:
         plain = _compare.fit_plain(model, *train)
 
     report = _from_audit(audited, title or f"Fairness report: {_model.name_of(model)}", created, limit)
     report["kind"] = "model"
     report["data"] |= {
         "target": None if getattr(y, "name", None) is None else str(y.name),
-        "negative_label": to_plain(outcomes(model)[0]),
+        "negative_label": to_plain(model.about_.labels.outcomes[0]),
         "n_features": model.n_features_in_,
     }
     report["card"] = {
@@ -167,14 +162,20 @@ def build(
     report["model"] = _model.describe(model, X, table, weights)
     if limit is not None:
         report["limit"]["measures"] = [_words.target_measure(report)]
-    stages = _stages(model, X, groups_too)
+    stages = None  # an average without a dial has neither rounds nor blends
+    if hasattr(model, "staged_predict"):
+        stages = model.staged_predict(X, **groups_too)
+    elif dial is not None:
+        moved = copy(model)
+        stages = (moved.set_fairness(w).predict(X, **groups_too) for w in dial.weights)
     if stages is not None:
-        report["rounds"] = _model.rounds(model, stages, positive, group, names, weights)
+        report["rounds"] = _model.rounds(model, stages, positive, group, group_names(found), weights)
     if baseline is not None:
         others = baseline.predict(X)
         report["comparison"] = _compare.comparison(_model.name_of(baseline), others, audited, y, predicted, options)
-    if mitigated and (plain is not None or dial_of(model) is not None):
-        others = _compare.plain_end(model, X, groups_too) if plain is None else plain.predict(X)
+    if mitigated and (plain is not None or dial is not None):
+        # The threshold at the plain end of a dial was chosen by the same objective.
+        others = copy(model).set_fairness(0.0).predict(X, **groups_too) if plain is None else plain.predict(X)
         report["plain"] = _compare.comparison(_compare.PLAIN, others, audited, y, predicted, options)
     report["gaps"] = _compare.gaps(model, baseline, X, positive, frame, weights)
     report["person"] = _model.person(model, X, y, weights, at)
@@ -183,6 +184,7 @@ def build(
     return _summed_up(to_plain(report), _warnings.of_columns(model, X, positive, weights))
 
 
+@documented()
 def build_audit(
     audit: Audit,
     *,
@@ -198,16 +200,12 @@ def build_audit(
     ----------
     audit : Audit
         What :func:`parityboost.audit.audit` returns.
-    title : str, optional
-        Heading of the page.
     about : dict or path, optional
         What only the owner of the model knows about it, as of :func:`build`.
     limit : float, optional
         The largest difference between groups that is allowed, 0.1 for ten percentage points.
     measures : list of str
         The measures that the limit is for; by default those of the four notions.
-    created : str, optional
-        Date to show; by default now, in UTC.
 
     Returns
     -------
@@ -218,9 +216,7 @@ def build_audit(
     --------
     >>> from parityboost import report
     >>> from parityboost.audit import audit
-    >>> found = audit(
-    ...     [0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=["a", "a", "b", "b"] * 100
-    ... )
+    >>> found = audit([0, 1] * 200, [0, 1, 0, 0] * 100, sensitive_features=list("aabb") * 100)
     >>> page = report.build_audit(found, title="Our model of 2024")
     >>> page["title"], page["model"]
     ('Our model of 2024', None)
@@ -291,24 +287,13 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
 
 def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) -> pd.DataFrame:
     """The sensitive columns, by the names that the page calls them."""
-    if sensitive_features is None:
-        named = model.about_.sensitive_feature
-        if named is None:
-            raise ValueError(
-                "a report compares groups: pass sensitive_features, as to fit (the model names no column of X as its "
-                "sensitive_feature)"
-            )
-        return groups_of(model, sensitive_columns(table, named))
-    frame = groups_of(model, sensitive_frame(sensitive_features))
-    return frame.rename(columns={"sensitive_features": "group"}) if frame.shape[1] == 1 else frame
-
-
-def _stages(model: Any, X: Any, groups_too: dict[str, Any]) -> Any:
-    """The predictions after every round, or at every point of the dial; None for an average that has neither."""
-    if hasattr(model, "staged_predict"):
-        return model.staged_predict(X, **groups_too)
-    dial = dial_of(model)
-    if dial is None:
-        return None
-    moved = copy(model)
-    return (moved.set_fairness(w).predict(X, **groups_too) for w in dial.weights)
+    about = model.about_
+    if sensitive_features is not None:
+        frame = about.grouping.apply(sensitive_frame(sensitive_features))
+        return frame.rename(columns={"sensitive_features": "group"}) if frame.shape[1] == 1 else frame
+    if about.sensitive_feature is not None:
+        return about.grouping.apply(sensitive_columns(table, about.sensitive_feature))
+    raise ValueError(
+        "a report compares groups: pass sensitive_features, as to fit (the model names no column of X as its "
+        "sensitive_feature)"
+    )

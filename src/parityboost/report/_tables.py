@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..audit._text import favours
+from ..audit._text import UNDEFINED, Row, favours, limits, of
 from ..explain._scores import TOTAL, free_name
 from ..explain._shapes import OTHER
 from ..plot._chart import signed
 from . import _words
-from ._words import Row
+from ._words import percent, points
 
-UNDEFINED = "–"
 DASH = "\u2060–\u2060"  # between two numbers; no line ends at it
 TITLES = {
     "accuracy": "Accuracy",
@@ -60,50 +59,25 @@ class Table(NamedTuple):
         return len(self.rows) <= 12
 
 
-def percent(share: float | None) -> str:
-    return UNDEFINED if share is None else _words.percent(share)
-
-
-def points(share: float | None, sign: bool = False) -> str:
-    if share is None:
-        return UNDEFINED
-    text = _words.points(share)
-    return f"+{text}" if sign and share > 0 and text != "0.0" else text
-
-
 def number(value: float) -> str:
     """A number of the user's data, in as many digits as tell something."""
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
 
 
 def rate(row: Row, name: str) -> str:
-    """A rate with its interval."""
-    if row[name] is None:
-        return UNDEFINED
-    return f"{percent(row[name])} ({_words.points(row[f'{name}_lower'])}{DASH}{_words.points(row[f'{name}_upper'])})"
+    return interval(limits(row, name))
 
 
 def interval(row: Row, shown: Any = percent, sign: bool = False) -> str:
     """A value with its interval, of which there may be none."""
-    if row["value"] is None:
-        return UNDEFINED
     value: str = points(row["value"], sign) if shown is points else shown(row["value"])
-    if row["lower"] is None:
+    if row["value"] is None or row["lower"] is None:
         return value
     to = " to " if sign else DASH  # between numbers with a sign, a dash would be read as another
     return f"{value} ({points(row['lower'])}{to}{points(row['upper'])})"
 
 
-def ratio(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.2f}"
-
-
-def of(rows: list[Row], attribute: str) -> list[Row]:
-    return [row for row in rows if row["attribute"] == attribute]
-
-
 def data(report: Row, attribute: str) -> Table:
-    """Who is in the data."""
     groups = of(report["audit"]["groups"], attribute)
     total = sum(row["n"] for row in groups)
     rows = [
@@ -115,21 +89,19 @@ def data(report: Row, attribute: str) -> Table:
 
 
 def groups(report: Row, attribute: str) -> Table:
-    """Every rate of every group."""
     known = favours(report["audit"]["settings"])
     ratios = {"selection_ratio": "Ratio, positive", "rejection_ratio": "Ratio, negative"}
     if known is not None:
         ratios = {"selection_ratio" if known else "rejection_ratio": "Ratio, favourable"}
-    rows = [
-        [row["group"], f"{row['n']:,}", *(ratio(row[key]) for key in ratios), *(rate(row, name) for name in RATES)]
-        for row in of(report["audit"]["groups"], attribute)
-    ]
+    rows = []
+    for row in of(report["audit"]["groups"], attribute):
+        shares = [UNDEFINED if row[key] is None else f"{row[key]:.2f}" for key in ratios]
+        rows.append([row["group"], f"{row['n']:,}", *shares, *(rate(row, name) for name in RATES)])
     header = [attribute, "Rows", *ratios.values(), *RATES.values()]
     return Table(f"Performance in each group of {attribute}, with intervals", header, rows)
 
 
 def measures(report: Row, attribute: str) -> Table:
-    """The largest differences between groups."""
     rows = []
     for row in of(report["audit"]["measures"], attribute):
         apart = UNDEFINED
@@ -144,53 +116,43 @@ def measures(report: Row, attribute: str) -> Table:
 
 
 def overall(report: Row) -> Table:
-    """Performance on all rows."""
-    found = {row["measure"]: row for row in report["audit"]["overall"]}
+    found = _words.overall_rows(report)
     names = ("accuracy", "balanced_accuracy", "fnr", "fpr", "precision", "base_rate", "selection_rate")
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
     if "auc" in found:
-        auc = {
-            f"auc{end}": found["auc"][name] for end, name in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
-        }
-        rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", _auc(auc)])
+        rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", _auc(found["auc"])])
     return Table("All rows together", ["Measure", "Value (interval)"], rows)
 
 
 def calibration(report: Row, attribute: str) -> Table:
-    """How scores and outcomes agree."""
-    rows = [
-        [row["group"], percent(row["mean_score"]), percent(row["base_rate"]), f"{row['ece']:.3f}", _auc(row)]
-        for row in of(report["audit"]["calibration"], attribute)
-    ]
+    rows = []
+    for row in of(report["audit"]["calibration"], attribute):
+        shares = [percent(row["mean_score"]), percent(row["base_rate"])]
+        rows.append([row["group"], *shares, f"{row['ece']:.3f}", _auc(limits(row, "auc"))])
     header = [attribute, "Mean score", "Truly positive", "Calibration error", "AUC (interval)"]
     return Table(f"Scores of the groups of {attribute}", header, rows)
 
 
 def _auc(row: Row) -> str:
-    value, lower, upper = (row[f"auc{end}"] for end in ("", "_lower", "_upper"))
-    if value is None:
+    if row["value"] is None:
         return UNDEFINED
-    return f"{value:.3f}" if lower is None else f"{value:.3f} ({lower:.3f}{DASH}{upper:.3f})"
+    within = "" if row["lower"] is None else f" ({row['lower']:.3f}{DASH}{row['upper']:.3f})"
+    return f"{row['value']:.3f}{within}"
 
 
 def parameters(report: Row) -> Table:
-    """The settings the model was trained with."""
-    rows = [
-        [row["name"], row["value"], "default" if row["default"] else "set"] for row in report["model"]["parameters"]
-    ]
+    parameters = report["model"]["parameters"]
+    rows = [[row["name"], row["value"], "default" if row["default"] else "set"] for row in parameters]
     return Table("Parameters", ["Parameter", "Value", ""], rows, text=3)
 
 
 def shape(found: Row) -> Table:
-    """A step function, step by step."""
     caption = f"What {found['feature']} adds to the score"
     if found["kind"] == "categorical":
-        rows = [
-            [name, signed(value), percent(share)]
-            for name, value, share in zip(found["categories"], found["scores"], found["shares"], strict=True)
-        ]
-        rows.append([OTHER, signed(found["other"]), percent(found["other_share"])])
-        rows.append(["missing", signed(found["missing"]), percent(found["missing_share"])])
+        names = [*found["categories"], OTHER, "missing"]
+        scores = [*found["scores"], found["other"], found["missing"]]
+        shares = [*found["shares"], found["other_share"], found["missing_share"]]
+        rows = [[name, signed(x), percent(share)] for name, x, share in zip(names, scores, shares, strict=True)]
         return Table(caption, ["Value", "Score", "Share of rows"], rows)
     ends = [number(t) for t in found["thresholds"]]
     between = [f"above {low}, up to {high}" for low, high in pairwise(ends)]
@@ -200,11 +162,10 @@ def shape(found: Row) -> Table:
 
 
 def comparison(report: Row, attribute: str | None) -> Table:
-    """The baseline and the model side by side."""
     compared = report["comparison"]
     shown = percent if attribute is None else points
     rows = []
-    for row in of(compared["rows"], attribute):  # type: ignore[arg-type]
+    for row in of(compared["rows"], attribute):
         change = {"value": row["difference"], "lower": row["lower"], "upper": row["upper"]}
         pair = [interval(row[which], shown) for which in ("baseline", "model")]
         rows.append([TITLES[row["measure"]], *pair, interval(change, points, sign=True)])
@@ -220,7 +181,6 @@ def total_of(found: Row) -> str:
 
 
 def gaps(found: Row) -> Table:
-    """What every feature adds to the difference between two groups."""
     rows = [[row["feature"], *map(signed, row["parts"])] for row in found["features"]]
     rows.append([total_of(found), *map(signed, found["total"])])
     caption = f"Mean score of {found['high']} minus that of {found['low']}, {ABOUT[found['rows']]}"
@@ -237,6 +197,6 @@ def attributes(report: Row) -> Table:
         known = UNDEFINED if row["value"] is None else "yes" if row["lower"] > 0 else "no"
         rows.append([attribute, *told, interval(row, points), known])
     heads = [rate.what.format(positive=report["data"]["positive"]) for rate in _words.TOLD[measure]]
-    header = ["Attribute", *(f"{head[:1].upper()}{head[1:]}, of 100" for head in heads), "Gap in points (interval)"]
+    header = ["Attribute", *(f"{_words.capital(head)}, of 100" for head in heads), "Gap in points (interval)"]
     caption = f"What was found, one row per attribute: {_words.MEASURES[measure]}"
     return Table(caption, [*header, "Established"], rows, text=4)

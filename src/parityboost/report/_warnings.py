@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._table.grouping import SHOWN, first_few
+from ..audit._text import Row, of
 from ..estimators import AdaFairClassifier
-from ..explain._reading import columns_of, encode, feature_tables, no_tables
+from ..explain._reading import columns_of, encode, glass_box, no_tables
 from . import _words
-from ._words import Row
 
 NEARLY_ALONE = 0.95  # balanced accuracy of a single column
 MAX_PARTS = 20  # of a column that is judged by itself
@@ -18,7 +19,6 @@ MANY_REPEATS = 5.0  # expected among numbers that are drawn at random; where non
 MOST = 0.9  # of the values of a column that is said to hold dates
 WIDE = 0.3  # an interval of a gap from which nothing can be said
 FEW_RULES = 2
-SHOWN = 4  # names in a sentence
 # What training says, in part, of what a warning here has said already.
 SAID = {
     "leak": "is it a leak",
@@ -33,8 +33,7 @@ def of_columns(model: AdaFairClassifier, X: Any, positive: Any, weights: Any) ->
     """What the columns that the model uses look like: a leak of the outcome, identifiers, dates."""
     if no_tables(model) is not None:
         return []
-    columns = columns_of(model)
-    effects = feature_tables(model)
+    columns, effects = columns_of(model), glass_box(model).feature_effects()
     used = {*np.flatnonzero(effects.tables.any(axis=1)).tolist(), *(f for pair in effects.pairs for f in pair.features)}
     found = []
     alone = _alone(encode(model, X), columns, positive, weights)
@@ -49,14 +48,15 @@ def of_columns(model: AdaFairClassifier, X: Any, positive: Any, weights: Any) ->
         found.append({"kind": "leak", "text": text})
     table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     kinds = {j: _kind(table.iloc[:, j]) for j in sorted(used)}
-    parts = []
+    parts: list[str] = []
     for kind, text in (("identifier", "like identifiers, different in nearly every row"), ("date", "like dates")):
         names = [columns[j].name for j in kinds if kinds[j] == kind]
         if names:
-            parts.append(f"{_columns(names)} {'looks' if len(names) == 1 else 'look'} {text}")
+            looks = f"{_columns(names)} {'looks' if len(names) == 1 else 'look'} {text}"
+            parts.append(f"c{looks[1:]}" if parts else looks)
     if parts:
-        text = "; ".join([parts[0], *(f"{part[:1].lower()}{part[1:]}" for part in parts[1:])])
-        found.append({"kind": "names", "text": f"{text}. What is learnt from such values does not hold for new rows."})
+        text = f"{'; '.join(parts)}. What is learnt from such values does not hold for new rows."
+        found.append({"kind": "names", "text": text})
     return found
 
 
@@ -86,13 +86,9 @@ def _alone(codes: Any, columns: Any, positive: Any, weights: Any) -> list[float]
 
 
 def _kind(column: pd.Series[Any]) -> str | None:
-    """Whether a column looks like one of identifiers or of dates."""
     present = column.dropna()
-    n = len(present)
-    if n < 30:
-        return None
-    distinct = present.nunique()
-    if pd.api.types.is_bool_dtype(present):
+    n, distinct = len(present), present.nunique()
+    if n < 30 or pd.api.types.is_bool_dtype(present):
         return None
     if pd.api.types.is_numeric_dtype(present):
         numbers = present.to_numpy(dtype=np.float64)
@@ -117,38 +113,27 @@ def of_report(report: Row) -> list[Row]:
     measure, least = _words.target_measure(report), report["audit"]["settings"]["min_group_size"]
     for attribute in _words.columns(report):
         row = _words.measure_row(report, attribute, measure)
-        rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
-        small = [group["group"] for group in rows if group["note"]]
+        small = [group["group"] for group in of(report["audit"]["groups"], attribute) if group["note"]]
         if row["value"] is not None and row["upper"] - row["lower"] > WIDE:
             why = f", because few rows are there of {_listed(small)}" if small else ""
-            found.append(
-                {
-                    "kind": "wide",
-                    "text": f"These rows cannot tell how large the gap between the groups of {attribute} is: "
-                    f"anything from {_words.points(row['lower'])} to {_words.points(row['upper'])} points{why}. "
-                    "Check more rows, or merge groups.",
-                }
+            text = (
+                f"These rows cannot tell how large the gap between the groups of {attribute} is: anything from "
+                f"{_words.points(row['lower'])} to {_words.points(row['upper'])} points{why}. "
+                "Check more rows, or merge groups."
             )
+            found.append({"kind": "wide", "text": text})
         elif small:
-            found.append(
-                {
-                    "kind": "small",
-                    "text": f"Some rates of {_listed(small)} are shares of fewer than {least} rows and mostly chance.",
-                }
-            )
+            text = f"Some rates of {_listed(small)} are shares of fewer than {least} rows and mostly chance."
+            found.append({"kind": "small", "text": text})
     return found
 
 
 def from_training(report: Row, known: list[Row]) -> list[Row]:
     """The words of training, but for what has been said already."""
-    kinds = {row["kind"] for row in known}
-    said = [word for kind, word in SAID.items() if kind in kinds]
+    said = [SAID[row["kind"]] for row in known if row["kind"] in SAID]
     messages = report["model"]["warnings"] if report["model"] else []
-    return [
-        {"kind": "training", "text": f"From training: {message}."}
-        for message in messages
-        if not any(word in message for word in said)
-    ]
+    new = [message for message in messages if not any(word in message for word in said)]
+    return [{"kind": "training", "text": f"From training: {message}."} for message in new]
 
 
 def _columns(names: list[str]) -> str:
@@ -156,8 +141,6 @@ def _columns(names: list[str]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """Some names in a sentence."""
-    more = len(names) - SHOWN
-    if more > 0:
-        return f"{', '.join(names[:SHOWN])} and {more} other{'s' if more > 1 else ''}"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) == 1 or len(names) > SHOWN:
+        return first_few(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

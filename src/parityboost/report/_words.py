@@ -5,11 +5,9 @@ from __future__ import annotations
 from math import floor
 from typing import Any, NamedTuple
 
-from ..audit._text import NO_BREAK, favours, in_a_sentence
+from ..audit._text import NO_BREAK, SUBJECTS, UNDEFINED, Row, favours, in_a_sentence, of
 
-Row = dict[str, Any]
-
-# What a notion asks for, to be read after "trained for".
+# What a notion wants to be equal.
 GOALS = {
     "statistical_parity": "equal shares of positive predictions",
     "equal_opportunity": "equal shares of missed positives",
@@ -33,30 +31,21 @@ FINDINGS = {
     "accuracy_difference": ("lowest", "predictions are right less often for {0} than for {1}"),
     "precision_difference": ("lowest", "a prediction of “{positive}” is right less often for {0} than for {1}"),
 }
-# What was compared where no difference is established.
-SUBJECTS = {
-    "statistical_parity": "positive predictions",
-    "equal_opportunity": "missed positives",
-    "predictive_equality": "false alarms",
-    "accuracy_difference": "accuracy",
-    "precision_difference": "precision",
-}
 HARDLY = 0.1  # a label that is predicted so much less often than it occurs is hardly predicted
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f}{NO_BREAK}%"
+def percent(share: float | None) -> str:
+    return UNDEFINED if share is None else f"{100 * share:.1f}{NO_BREAK}%"
 
 
-def points(share: float) -> str:
+def points(share: float | None, sign: bool = False) -> str:
     """A difference in percentage points, with a real minus."""
+    if share is None:
+        return UNDEFINED
     text = f"{100 * share:.1f}"
-    return "0.0" if text == "-0.0" else text.replace("-", "−")
-
-
-def goal(notion: str) -> str:
-    """What a notion wants to be equal; one of the user's own is known by its name only."""
-    return GOALS.get(notion, f"the notion “{notion}”")
+    if text in ("0.0", "-0.0"):
+        return "0.0"
+    return f"+{text}" if sign and share > 0 else text.replace("-", "−")
 
 
 def target_measure(report: Row) -> str:
@@ -66,10 +55,7 @@ def target_measure(report: Row) -> str:
 
 
 def measure_row(report: Row, attribute: str, measure: str) -> Row:
-    """A row of the audit's measures."""
-    return next(
-        row for row in report["audit"]["measures"] if row["attribute"] == attribute and row["measure"] == measure
-    )
+    return next(row for row in of(report["audit"]["measures"], attribute) if row["measure"] == measure)
 
 
 def columns(report: Row) -> list[str]:
@@ -80,7 +66,7 @@ def columns(report: Row) -> list[str]:
 
 def sensitive_features(report: Row) -> list[str]:
     """The sensitive columns that are features of the model, by their names."""
-    importances = (report["model"] or {"importances": None})["importances"] or []
+    importances = (report["model"] or {}).get("importances") or []
     used = {row["feature"] for row in importances if (row["alpha_share"] or 0) > 0}
     return [name for name in columns(report) if name in used]
 
@@ -100,13 +86,9 @@ def label(report: Row, positive: bool) -> str:
     return name
 
 
-def level(report: Row) -> str:
-    return f"{100 * report['audit']['settings']['confidence']:g}{NO_BREAK}% interval"
-
-
 def degenerate(report: Row) -> str | None:
     """The headline if (nearly) everyone gets the same prediction: nothing else on the page matters then."""
-    overall = _overall(report)
+    overall = overall_rows(report)
     rate, base = overall["selection_rate"]["value"], overall["base_rate"]["value"]
     shares = {True: (rate, base), False: (1 - rate, 1 - base)}
     rare = [side for side, (predicted, occurs) in shares.items() if predicted < HARDLY * occurs or predicted == 0]
@@ -157,17 +139,14 @@ def nothing_gained(compared: Row, measure: str) -> list[str]:
 
 
 def about(report: Row) -> list[str]:
-    """What the model is, and how it was checked."""
-    return [*_about_model(report), _checked(report)]
+    return [_checked(report)] if report["model"] is None else [_about_model(report), _checked(report)]
 
 
-def _about_model(report: Row) -> list[str]:
+def _about_model(report: Row) -> str:
     model, data = report["model"], report["data"]
-    if model is None:
-        return []
     labels = f"“{data['positive']}” or “{data['negative']}”"
     told = data["target"] is None or data["target"] in data["positive"]
-    of = "" if told else f" for “{data['target']}”"
+    about = "" if told else f" for “{data['target']}”"
     if model["n_bags"]:
         rules = f"{model['theta']} small decision trees from {model['n_bags']} trainings, averaged"
     elif model["learner"] is not None:
@@ -176,35 +155,32 @@ def _about_model(report: Row) -> list[str]:
         rules = f"{model['theta']} simple rules, each about one feature"
     else:
         rules = "one simple rule about one feature"
-    trained = "" if model["notion"] == "none" else f" It was trained for {goal(model['notion'])} in every group."
+    # A notion of the user's own is known by its name only.
+    goal = GOALS.get(model["notion"], f"the notion “{model['notion']}”")
+    trained = "" if model["notion"] == "none" else f" It was trained for {goal} in every group."
     kept = ""
     if model["theta"] < model["n_estimators"] and not model["n_bags"]:
         first = "the first is used" if model["theta"] == 1 else f"the first {model['theta']} are used"
         kept = f" Of {model['n_estimators']} trained, {first}."
-    return [f"The model, {model['name']}, predicts {labels}{of} by adding up {rules}.{kept}{trained}"]
+    return f"The model, {model['name']}, predicts {labels}{about} by adding up {rules}.{kept}{trained}"
 
 
 def _checked(report: Row) -> str:
-    data, overall = report["data"], _overall(report)
-    accuracy = overall["accuracy"]
+    data, overall, comparison = report["data"], overall_rows(report), report["comparison"]
+    accuracy, confidence = overall["accuracy"], report["audit"]["settings"]["confidence"]
     checked = f"{data['n']:,} predictions were checked."
     if report["model"]:
         checked = f"It was checked on {data['n']:,} rows that it should not have seen in training."
+    other = ""
+    if comparison is not None:
+        row = next(row for row in comparison["rows"] if row["measure"] == "accuracy")
+        other = f"; with {comparison['baseline']} {percent(row['baseline']['value'])}"
     return (
         f"{checked} {percent(overall['base_rate']['value'])} of them are “{data['positive']}”, "
         f"{percent(overall['selection_rate']['value'])} are predicted to be, and {percent(accuracy['value'])} of "
-        f"the predictions are right ({level(report)} {percent(accuracy['lower'])} to {percent(accuracy['upper'])}"
-        f"{_price(report)})."
+        f"the predictions are right ({100 * confidence:g}{NO_BREAK}% interval {percent(accuracy['lower'])} to "
+        f"{percent(accuracy['upper'])}{other})."
     )
-
-
-def _price(report: Row) -> str:
-    """The accuracy of the other model, beside ours."""
-    comparison = report["comparison"]
-    if comparison is None:
-        return ""
-    row = next(row for row in comparison["rows"] if row["measure"] == "accuracy")
-    return f"; with {comparison['baseline']} {percent(row['baseline']['value'])}"
 
 
 def changes(report: Row) -> list[str]:
@@ -238,22 +214,19 @@ def conclude(report: Row) -> list[str]:
 
 
 def _worth(report: Row) -> str:
-    overall = _overall(report)
+    overall = overall_rows(report)
     accuracy, base = overall["accuracy"], overall["base_rate"]["value"]
     common, balanced = max(base, 1 - base), percent(overall["balanced_accuracy"]["value"])
     always = f"always predicting the more common label ({percent(common)})"
     if accuracy["lower"] > common:
         return f"The predictions are right more often ({percent(accuracy['value'])}) than {always} would be."
+    balanced = f"balanced accuracy is {balanced}, where always predicting one label has 50 %."
     if accuracy["upper"] < common:
         return (
             f"The predictions are right less often ({percent(accuracy['value'])}) than {always} would be. That can be "
-            f"the price of finding more of the rarer label: balanced accuracy is {balanced}, where always predicting "
-            "one label has 50 %."
+            f"the price of finding more of the rarer label: {balanced}"
         )
-    return (
-        f"The predictions are right about as often ({percent(accuracy['value'])}) as {always} would be; balanced "
-        f"accuracy is {balanced}, where always predicting one label has 50 %."
-    )
+    return f"The predictions are right about as often ({percent(accuracy['value'])}) as {always} would be; {balanced}"
 
 
 def _compared(report: Row) -> list[Row]:
@@ -269,7 +242,7 @@ def _differences(report: Row) -> list[str]:
         if row["value"] is not None and row["lower"] > 0:
             found[row["attribute"]].append(_finding(row, report))
     if len(attributes) == 1:
-        return [f"{text[:1].upper()}{text[1:]}." for text in found[attributes[0]]]
+        return [f"{capital(text)}." for text in found[attributes[0]]]
     return [f"{attribute}: {'; '.join(texts)}." for attribute, texts in found.items() if texts]
 
 
@@ -308,21 +281,16 @@ def _open(report: Row) -> list[str]:
 
 
 def _direct(report: Row) -> list[str]:
-    used = sensitive_features(report)
-    if not used:
-        return []
-    return [
-        f"The model looks at {' and '.join(used)} directly: two people who differ in nothing else may get different "
-        "scores."
-    ]
+    used = " and ".join(sensitive_features(report))
+    text = f"The model looks at {used} directly: two people who differ in nothing else may get different scores."
+    return [text] if used else []
 
 
 def _better(report: Row) -> list[str]:
     comparison, items = report["comparison"], []
     for row in comparison["rows"] if comparison is not None else []:
-        if row["measure"] not in (*PERFORMANCE, target_measure(report)) or row["lower"] is None:
-            continue
-        if row["lower"] <= 0 <= row["upper"]:
+        told = row["measure"] in (*PERFORMANCE, target_measure(report)) and row["lower"] is not None
+        if not told or row["lower"] <= 0 <= row["upper"]:
             continue
         better = (row["difference"] > 0) == (row["measure"] in PERFORMANCE)
         of = f" between the groups of {row['attribute']}" if row["attribute"] else ""
@@ -344,7 +312,7 @@ def not_conclude(report: Row) -> list[str]:
     items.append("That a difference is unjust, or caused by the group. The figures say how large it is, not why.")
     items.append("That the model is fair because a gap is small. The measures compare whole groups, not people.")
     for attribute in data["attributes"]:
-        groups = [row for row in audit["groups"] if row["attribute"] == attribute and row["base_rate"] is not None]
+        groups = [row for row in of(audit["groups"], attribute) if row["base_rate"] is not None]
         low, high = (end(groups, key=lambda row: row["base_rate"]) for end in (min, max))
         if low["base_rate_upper"] < high["base_rate_lower"]:
             items.append(
@@ -371,7 +339,7 @@ def not_conclude(report: Row) -> list[str]:
     return items
 
 
-def _overall(report: Row) -> Row:
+def overall_rows(report: Row) -> Row:
     return {row["measure"]: row for row in report["audit"]["overall"]}
 
 
@@ -397,7 +365,6 @@ TOLD = {
 
 
 def size(row: Row, of: str) -> int:
-    """How many rows of a group a rate is a share of."""
     positives = int(row["positives"])
     return {"all": int(row["n"]), "positives": positives, "negatives": int(row["n"]) - positives}[of]
 
@@ -409,69 +376,53 @@ def large_enough(rows: list[Row], of: str, least: int) -> list[Row]:
 
 
 def hundred(share: float) -> str:
-    """How many of a hundred."""
     count = round(100 * share)
     if count == 0 and share > 0:
         return "fewer than 1"
     return "more than 99" if count == 100 and share < 1 else str(count)
 
 
-def ends(rows: list[Row], rate: Rate, least: int) -> list[tuple[Row, float]]:
-    """The groups to name, each with its share: both of two, in one order throughout; of more, the one with the highest
-    and the one with the lowest.
+def ends(report: Row, attribute: str, rate: Rate) -> tuple[list[Row], int]:
+    """The groups to name, and of how many: both of two, in one order throughout; of more, the one with the highest and
+    the one with the lowest rate.
     """
-    shares = [(row, row[rate.name]) for row in large_enough(rows, rate.of, least) if row[rate.name] is not None]
-    if len(shares) <= 2:
-        return shares
-    ordered = sorted(shares, key=lambda found: -found[1])
-    return [ordered[0], ordered[-1]]
+    least = report["audit"]["settings"]["min_group_size"]
+    rows = large_enough(of(report["audit"]["groups"], attribute), rate.of, least)
+    known = [row for row in rows if row[rate.name] is not None]
+    if len(known) <= 2:
+        return known, len(known)
+    ordered = sorted(known, key=lambda row: -row[rate.name])
+    return [ordered[0], ordered[-1]], len(known)
 
 
 def sentence(report: Row, attribute: str, rate: Rate) -> str | None:
     """Counts out of a hundred in the groups of an attribute, and with the model that it is compared with."""
-    data, least = report["data"], report["audit"]["settings"]["min_group_size"]
-    rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
-    found = ends(rows, rate, least)
+    found, n_groups = ends(report, attribute, rate)
     if len(found) < 2:
         return None
-    who, what = (text.format(positive=data["positive"]) for text in (rate.who, rate.what))
-    n_groups = sum(row[rate.name] is not None for row in large_enough(rows, rate.of, least))
-    names = [in_a_sentence(attribute, row["group"]) for row, _ in found]
-    text = f"Of every 100{f' {who}' if who else ''}, " + " and ".join(
-        f"{hundred(share)} in the group {name}" for name, (_, share) in zip(names, found, strict=True)
-    )
-    text += f" are {what}"
+    who, what = (text.format(positive=report["data"]["positive"]) for text in (rate.who, rate.what))
+    counts = [f"{hundred(row[rate.name])} in the group {in_a_sentence(attribute, row['group'])}" for row in found]
+    text = f"Of every 100{f' {who}' if who else ''}, {' and '.join(counts)} are {what}"
     if n_groups > 2:
         text += f" (most and fewest of {n_groups} groups)"
-    others = _baseline(report, attribute, rate, [row["group"] for row, _ in found])
-    if others:
-        text += f"; with {report['comparison']['baseline']}, {' and '.join(others)}"
+    compared = report["comparison"]
+    if compared:
+        rates = {row["group"]: row[rate.name] for row in of(compared["groups"], attribute)}
+        others = [hundred(rates[row["group"]]) for row in found if rates.get(row["group"]) is not None]
+        if len(others) == len(found):
+            text += f"; with {compared['baseline']}, {' and '.join(others)}"
     return f"{text}."
 
 
-def _baseline(report: Row, attribute: str, rate: Rate, groups: list[str]) -> list[str]:
-    """The same counts with the model that it is compared with, if there is one."""
-    known = {
-        row["group"]: row
-        for row in (report["comparison"] or {"groups": []})["groups"]
-        if row["attribute"] == attribute and row[rate.name] is not None
-    }
-    if not all(group in known for group in groups):
-        return []
-    return [hundred(known[group][rate.name]) for group in groups]
-
-
 def sentences(report: Row, attribute: str, measure: str) -> list[str]:
-    """What is told of the groups of an attribute, the measure that the model was trained for first."""
     told = (sentence(report, attribute, rate) for rate in TOLD[measure])
     return [text for text in told if text is not None]
 
 
 def cell(report: Row, attribute: str, rate: Rate) -> str:
     """The same for a table: ``Female 46, Male 45``."""
-    rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
-    found = ends(rows, rate, report["audit"]["settings"]["min_group_size"])
-    return ", ".join(f"{in_a_sentence(attribute, row['group'])} {hundred(share)}" for row, share in found) or "–"
+    found, _ = ends(report, attribute, rate)
+    return ", ".join(f"{in_a_sentence(attribute, row['group'])} {hundred(row[rate.name])}" for row in found) or "–"
 
 
 FOUR_FIFTHS = 0.8  # the lowest ratio of favourable predictions that the four-fifths rule accepts
@@ -503,13 +454,13 @@ def lowest_ratio(report: Row, positive: bool) -> Row | None:
     least = report["audit"]["settings"]["min_group_size"]
     found = []
     for attribute in columns(report):
-        rows = [row for row in report["audit"]["groups"] if row["attribute"] == attribute]
-        shares = {row["group"]: _share(row, positive) for row in large_enough(rows, "all", least)}
+        rows = large_enough(of(report["audit"]["groups"], attribute), "all", least)
+        shares = {row["group"]: _share(row, positive) for row in rows}
         low, high = (end(shares, key=shares.__getitem__) for end in (min, max))
         if shares[high] > 0:
             ratio = shares[low] / shares[high]
-            others = (report["comparison"] or {"groups": []})["groups"]
-            old = [_share(row, positive) for row in others if row["attribute"] == attribute and row["group"] in shares]
+            others = of((report["comparison"] or {"groups": []})["groups"], attribute)
+            old = [_share(row, positive) for row in others if row["group"] in shares]
             before = min(old) / max(old) if old and max(old) > 0 else None
             found.append({"attribute": attribute, "ratio": ratio, "low": low, "high": high, "before": before})
     return min(found, key=lambda row: row["ratio"]) if found else None
@@ -537,12 +488,11 @@ def _ratio(report: Row) -> Row:
     name, row = "Lowest ratio of the favourable label", found[0][1]
     if row is None:
         return _tile(name, "–", told[0], "bad")
+    state, rule = "bad", "Below 0.80, the mark of the four-fifths rule."
     if row["ratio"] >= FOUR_FIFTHS:
         state, rule = "good", "At least 0.80, as the four-fifths rule asks."
-    else:
-        state, rule = "bad", "Below 0.80, the mark of the four-fifths rule."
-    value = _two_digits(row["ratio"])
-    return _tile(name, value, f"{told[0]} {rule}", state, share=row["ratio"], mark=FOUR_FIFTHS)
+    value, share = _two_digits(row["ratio"]), row["ratio"]
+    return _tile(name, value, f"{told[0]} {rule}", state, share=share, mark=FOUR_FIFTHS)
 
 
 def _told(report: Row, label: str, row: Row | None) -> str:
@@ -557,30 +507,26 @@ def _told(report: Row, label: str, row: Row | None) -> str:
 
 
 def _two_digits(ratio: float) -> str:
-    text = f"{ratio:.2f}"
-    if ratio < FOUR_FIFTHS and text == "0.80":  # 0.799 must not look like the mark
-        return f"{floor(1000 * ratio) / 1000:.3f}"
-    return text
+    looks_like_the_mark = ratio < FOUR_FIFTHS and f"{ratio:.2f}" == "0.80"
+    return f"{floor(1000 * ratio) / 1000:.3f}" if looks_like_the_mark else f"{ratio:.2f}"
 
 
 def _gap(report: Row) -> Row:
     """The gap that the model was trained to close; of those under a limit, the one that keeps it least."""
     limit = report["limit"]
     measures = [target_measure(report)] if limit is None else limit["measures"]
-    rows = [
-        measure_row(report, attribute, measure) for attribute in report["data"]["attributes"] for measure in measures
-    ]
-    undefined = [row for row in rows if row["value"] is None]
-    if undefined and (limit is not None or len(undefined) == len(rows)):
-        row = undefined[0]
-        fails = "" if limit is None else ", so it does not pass"
-        remark = f"{_capital(GAP_IN[row['measure']])}: {row['note']}{fails}."
-        return _tile(f"Gap by {row['attribute']}", "–", remark, "plain" if limit is None else "bad")
-    # Against a limit, what counts is what is established; else what is seen.
+    rows = [measure_row(report, attribute, name) for attribute in report["data"]["attributes"] for name in measures]
     known = [row for row in rows if row["value"] is not None]
+    if not known or (limit is not None and len(known) < len(rows)):
+        row = next(row for row in rows if row["value"] is None)
+        remark = f"{capital(GAP_IN[row['measure']])}: {row['note']}"
+        name = f"Gap by {row['attribute']}"
+        if limit is None:
+            return _tile(name, "–", f"{remark}.")
+        return _tile(name, "–", f"{remark}, so it does not pass.", "bad")
+    # Against a limit, what counts is what is established; else what is seen.
     row = max(known, key=lambda row: (row["lower"] if limit is not None else 0, row["value"]))
-    within = f"{points(row['lower'])} to {points(row['upper'])}"
-    what = _capital(f"{GAP_IN[row['measure']]} ({within})")
+    what = capital(f"{GAP_IN[row['measure']]} ({points(row['lower'])} to {points(row['upper'])})")
     state, verdict = "plain", "no limit was set"
     if limit is not None:
         allowed = f"the limit of {points(limit['value'])} points"
@@ -590,8 +536,7 @@ def _gap(report: Row) -> Row:
             state, verdict = "good", f"passes: below {allowed}"
         else:
             verdict = f"passes: not shown to be above {allowed}"
-    name = f"Gap by {row['attribute']}"
-    return _tile(name, f"{points(row['value'])} points", f"{what}; {verdict}.", state)
+    return _tile(f"Gap by {row['attribute']}", f"{points(row['value'])} points", f"{what}; {verdict}.", state)
 
 
 def _sensitive(report: Row) -> Row:
@@ -599,10 +544,9 @@ def _sensitive(report: Row) -> Row:
     if model is None or model["importances"] is None:
         return _tile(name, "Not known", "Only predictions were given." if model is None else "The model does not tell.")
     used = sensitive_features(report)
-    own = " and ".join(columns(report))
     if used:
         return _tile(name, "Yes", f"The score looks at {' and '.join(used)} directly.", "bad")
-    return _tile(name, "No", f"{own} is no feature; others may stand in for it.", "good")
+    return _tile(name, "No", f"{' and '.join(columns(report))} is no feature; others may stand in for it.", "good")
 
 
 def _smallest(report: Row) -> Row:
@@ -616,5 +560,5 @@ def _smallest(report: Row) -> Row:
     return _tile("Smallest group", name, f"{rows}.")
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
