@@ -21,12 +21,13 @@ from ..notions import (
     StatisticalParity,
     get_notion,
 )
-from ._groups import group_counts
+from ._groups import group_counts, with_parameters
 
 if TYPE_CHECKING:
     from ._scorer import FairnessScorer
 
 
+@with_parameters
 def violation(
     y_true: Any,
     y_pred: Any,
@@ -40,16 +41,12 @@ def violation(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
+    {y_true, y_pred}
+    {sensitive_features}
     notion : str or FairnessNotion
         What should be equal across groups, see :func:`parityboost.notions.get_notion`.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------
@@ -96,14 +93,10 @@ def _measure(name: str, of_counts: Callable[[Floats], Any], doc: str, best: str 
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    {{y_true, y_pred}}
+    {{sensitive_features}}
+    {{sample_weight}}
+    {{pos_label}}
 
     Returns
     -------
@@ -116,7 +109,7 @@ def _measure(name: str, of_counts: Callable[[Floats], Any], doc: str, best: str 
     >>> {name}([1, 0, 1, 0], [1, 0, 1, 0], sensitive_features=list("mmff"))
     {best[0]}.0
     """
-    return measure
+    return with_parameters(measure)
 
 
 statistical_parity_difference = _measure(
@@ -177,15 +170,14 @@ disparate_mistreatment_ratio = _measure(
 )
 
 
+@with_parameters
 def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """The share of wrong predictions, one minus accuracy: ER, equation 5 of the paper.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
+    {y_true, y_pred}
+    {sample_weight}
 
     Returns
     -------
@@ -203,17 +195,15 @@ def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, either)))
 
 
+@with_parameters
 def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
     """The mean of the error rates of both classes, one minus balanced accuracy: BER, equation 6.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    {y_true, y_pred}
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------
@@ -229,6 +219,7 @@ def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, 
     return float(_rates.balanced_error_rate(_ungrouped(y_true, y_pred, sample_weight, pos_label)))
 
 
+@with_parameters
 def fairness_objective(
     y_true: Any,
     y_pred: Any,
@@ -243,18 +234,14 @@ def fairness_objective(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
+    {y_true, y_pred}
+    {sensitive_features}
     notion : str or FairnessNotion, default="disparate_mistreatment"
         What should be equal across groups, see :func:`parityboost.notions.get_notion`.
     c : float, default=1.0
         Between 1 (balanced error) and 0 (error).
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    {sample_weight}
+    {pos_label}
 
     Returns
     -------
