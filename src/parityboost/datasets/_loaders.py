@@ -34,10 +34,8 @@ def load_adult(
 
     Parameters
     ----------
-    data_home : str or path, default=None
+    data_home, download :
         Not used, as no file is needed; accepted so that all four loaders can be called alike.
-    download : bool, default=True
-        Not used, likewise.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=True
@@ -123,15 +121,8 @@ def fetch_compas(
 
     Parameters
     ----------
-    data_home : str or path, default=None
-        A folder to look into first; then come the folder that the environment variable PARITYBOOST_DATA names, the
-        cache of the user, and the publisher.
-    download : bool, default=True
-        Whether the publisher may be asked; needs ``pip install "parityboost[datasets]"``.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=True
-        False gives NumPy arrays instead of pandas objects, see :func:`load_adult`.
+    data_home, download, return_X_y, as_frame :
+        As in :func:`fetch_bank`.
     attributes : {"table1", "zafar"}, default="table1"
         The nine attributes that the paper's Table 1 counts, or the five that Zafar et al. keep, whose preprocessing the
         paper's text says it follows: age_cat, race, sex, priors_count and c_charge_degree.
@@ -162,15 +153,8 @@ def fetch_kdd_census(
 
     Parameters
     ----------
-    data_home : str or path, default=None
-        A folder to look into first; then come the folder that the environment variable PARITYBOOST_DATA names, the
-        cache of the user, and the publisher.
-    download : bool, default=True
-        Whether the publisher may be asked; needs ``pip install "parityboost[datasets]"``.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=True
-        False gives NumPy arrays instead of pandas objects, see :func:`load_adult`.
+    data_home, download, return_X_y, as_frame :
+        As in :func:`fetch_bank`.
 
     Returns
     -------

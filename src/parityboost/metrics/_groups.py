@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from inspect import cleandoc
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,30 +16,6 @@ from .._table.grouping import Grouping, group_names, read_groups, sensitive_fram
 from .._table.lazy import distinct_rows, is_collection
 from .._table.values import to_pandas
 from .._table.weights import read_weights
-
-# What the docstrings of the measures say alike, in place of a parameter's name in braces.
-_PARAMETERS = {
-    "y_true, y_pred": (
-        "array-like of shape (n_samples,)",
-        "True and predicted labels, at most two different ones.",
-    ),
-    "sensitive_features": (
-        "array-like, Series or DataFrame",
-        "The group of each instance; several columns are crossed.",
-    ),
-    "sample_weight": ("array-like of shape (n_samples,), optional", "Weight of each instance."),
-    "pos_label": ("label, optional", "The positive class. By default the larger of the two labels."),
-}
-Measuring = TypeVar("Measuring", bound=Callable[..., Any])
-
-
-def with_parameters(measure: Measuring) -> Measuring:
-    """Describe the parameters that a docstring only names."""
-    text = cleandoc(measure.__doc__ or "")
-    for name, (kind, meaning) in _PARAMETERS.items():
-        text = text.replace(f"{{{name}}}", f"{name} : {kind}\n    {meaning}")
-    measure.__doc__ = text
-    return measure
 
 
 class ScoringError(BaseException):
@@ -95,7 +70,6 @@ def into_groups(
     return Grouping(bands, missing_group).apply(sensitive_frame(sensitive_features))
 
 
-@with_parameters
 def group_counts(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
 ) -> tuple[Floats, NDArray[Any]]:
@@ -103,10 +77,14 @@ def group_counts(
 
     Parameters
     ----------
-    {y_true, y_pred}
-    {sensitive_features}
-    {sample_weight}
-    {pos_label}
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, at most two different ones.
+    sensitive_features : array-like, Series or DataFrame
+        The group of each instance; several columns are crossed.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each instance.
+    pos_label : label, optional
+        The positive class. By default the larger of the two labels.
 
     Returns
     -------
@@ -143,7 +121,6 @@ def group_counts(
     return counts.reshape(len(groups), 2, 2), groups
 
 
-@with_parameters
 def group_table(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None, pos_label: Any = None
 ) -> pd.DataFrame:
@@ -151,10 +128,8 @@ def group_table(
 
     Parameters
     ----------
-    {y_true, y_pred}
-    {sensitive_features}
-    {sample_weight}
-    {pos_label}
+    y_true, y_pred, sensitive_features, sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -193,7 +168,6 @@ def group_table(
     )
 
 
-@with_parameters
 def signed_differences(
     y_true: Any,
     y_pred: Any,
@@ -207,13 +181,13 @@ def signed_differences(
 
     Parameters
     ----------
-    {y_true, y_pred}
-    {sensitive_features}
+    y_true, y_pred, sensitive_features :
+        As in :func:`group_counts`.
     protected : group
         The protected group, a tuple if there are several sensitive columns. All other groups together are the
         non-protected group.
-    {sample_weight}
-    {pos_label}
+    sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------

@@ -21,13 +21,12 @@ from ..notions import (
     StatisticalParity,
     get_notion,
 )
-from ._groups import group_counts, with_parameters
+from ._groups import group_counts
 
 if TYPE_CHECKING:
     from ._scorer import FairnessScorer
 
 
-@with_parameters
 def violation(
     y_true: Any,
     y_pred: Any,
@@ -41,12 +40,12 @@ def violation(
 
     Parameters
     ----------
-    {y_true, y_pred}
-    {sensitive_features}
+    y_true, y_pred, sensitive_features :
+        As in :func:`group_counts`.
     notion : str or FairnessNotion
         What should be equal across groups, see :func:`parityboost.notions.get_notion`.
-    {sample_weight}
-    {pos_label}
+    sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -93,10 +92,8 @@ def _measure(name: str, of_counts: Callable[[Floats], Any], doc: str, best: str 
 
     Parameters
     ----------
-    {{y_true, y_pred}}
-    {{sensitive_features}}
-    {{sample_weight}}
-    {{pos_label}}
+    y_true, y_pred, sensitive_features, sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -109,7 +106,7 @@ def _measure(name: str, of_counts: Callable[[Floats], Any], doc: str, best: str 
     >>> {name}([1, 0, 1, 0], [1, 0, 1, 0], sensitive_features=list("mmff"))
     {best[0]}.0
     """
-    return with_parameters(measure)
+    return measure
 
 
 statistical_parity_difference = _measure(
@@ -170,14 +167,13 @@ disparate_mistreatment_ratio = _measure(
 )
 
 
-@with_parameters
 def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """The share of wrong predictions, one minus accuracy: ER, equation 5 of the paper.
 
     Parameters
     ----------
-    {y_true, y_pred}
-    {sample_weight}
+    y_true, y_pred, sample_weight :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -195,15 +191,13 @@ def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     return float(_rates.error_rate(_ungrouped(y_true, y_pred, sample_weight, either)))
 
 
-@with_parameters
 def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
     """The mean of the error rates of both classes, one minus balanced accuracy: BER, equation 6.
 
     Parameters
     ----------
-    {y_true, y_pred}
-    {sample_weight}
-    {pos_label}
+    y_true, y_pred, sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -219,7 +213,6 @@ def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, 
     return float(_rates.balanced_error_rate(_ungrouped(y_true, y_pred, sample_weight, pos_label)))
 
 
-@with_parameters
 def fairness_objective(
     y_true: Any,
     y_pred: Any,
@@ -234,14 +227,14 @@ def fairness_objective(
 
     Parameters
     ----------
-    {y_true, y_pred}
-    {sensitive_features}
+    y_true, y_pred, sensitive_features :
+        As in :func:`group_counts`.
     notion : str or FairnessNotion, default="disparate_mistreatment"
         What should be equal across groups, see :func:`parityboost.notions.get_notion`.
     c : float, default=1.0
         Between 1 (balanced error) and 0 (error).
-    {sample_weight}
-    {pos_label}
+    sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------

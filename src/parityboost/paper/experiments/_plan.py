@@ -61,12 +61,6 @@ class Run:
         Which attributes of the dataset are used.
     recipe : str
         A name in :data:`RECIPES`: what differs from the method's parameters in the registry.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import Run
-    >>> Run("adult", "AdaFair", "equal_opportunity", split=3).key
-    'halves-adult_table1-adafair-default-equal_opportunity-03'
     """
 
     dataset: str
@@ -107,12 +101,6 @@ class Setting:
         The name of a recipe for a method, dataset, notion and protocol.
     cost_rounds : int or None
         How many rounds the figures of the costs show; None for all.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import SETTINGS
-    >>> SETTINGS["authors"].run("adult", "AdaFair", "equal_opportunity", split=0).key
-    'halves-adult_authors-adafair-authors-equal_opportunity-00'
     """
 
     name: str
@@ -195,14 +183,6 @@ class Figure:
         The methods it compares.
     title : str
         What stands above it.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import FIGURES
-    >>> FIGURES[4].title
-    'Disparate mistreatment: cumulative or not'
-    >>> FIGURES[4].methods
-    ('AdaFair', 'AdaFair NoCumul')
     """
 
     number: int
@@ -263,12 +243,6 @@ def plan(
     Yields
     ------
     Run
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import FIGURES, plan
-    >>> [run.method for run in plan(["adult"], FIGURES[:1], n_splits=1, settings=["ours"])]
-    ['AdaBoost', 'SMOTEBoost', 'AdaBoost SDB', 'AdaFair']
     """
     chosen, names, panels = tuple(figures), tuple(SETTINGS if settings is None else settings), tuple(datasets)
     for what, asked, known in (("setting", names, SETTINGS), ("dataset", panels, DATASETS)):
