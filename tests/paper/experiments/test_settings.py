@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reference
 from parityboost.datasets import load_adult
-from parityboost.paper.baselines import DM, EO, SP
+from parityboost.paper.baselines import DATASETS, DM, EO, METHODS, SP
 from parityboost.paper.experiments import (
     CLAIMS,
     FIRST_CLAIMS,
@@ -27,18 +27,23 @@ from parityboost.paper.experiments import (
     perform,
 )
 from parityboost.paper.experiments._claims import (
+    CHECKS,
+    FORMULAS,
     GAINS_OF_C,
     MARKS,
+    NUMBERS,
     Part,
     above,
     below,
     gain,
     logged,
     near,
+    read_table,
     reason,
 )
 from parityboost.paper.experiments._pages import parts_table
 from parityboost.paper.experiments._plan import Scope
+from parityboost.paper.experiments._store import MEASURE_NAMES
 from problems import draw_rows, frame_of
 
 GUARDED = _runner.GuardedMistreatment
@@ -230,6 +235,23 @@ def test_claims_have_one_name_each_and_the_first_are_175():
     assert len(set(names)) == len(names)
     assert len(FIRST_CLAIMS) == 175
     assert CLAIMS[:175] == FIRST_CLAIMS
+
+
+def test_the_table_of_claims_names_nothing_that_is_not_there():
+    """A name that is misspelt would leave its claim unmeasured without a word."""
+    lines = {"objective", *(f"{part}_{name}" for part in ("validation", "test") for name in ("ber", "violation"))}
+    known = {
+        "datasets": set(DATASETS),
+        "notion": {DM, EO, SP},
+        "methods": set(METHODS),
+        "others": {*METHODS, *DATASETS, DM, EO, SP},
+        "measures": {*MEASURE_NAMES, *lines},
+        "value": {*FORMULAS, *NUMBERS},
+        "check": set(CHECKS),
+    }
+    for row in read_table("claims.csv"):
+        for column, names in known.items():
+            assert set(filter(None, row[column].split(" | "))) <= names, row
 
 
 def test_what_the_authors_logged_is_computed_like_everything_else():
