@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 IN_WHEEL = {
     "parityboost/py.typed",
+    "parityboost/datasets/catalogue.toml",
     "parityboost/datasets/data/adult.csv.gz",
     "parityboost/estimators.py",
     "parityboost/paper/experiments/claims.csv",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +12,7 @@ import pandas as pd
 from sklearn.utils import Bunch
 
 from ._bunch import make_bunch, to_arrays
-from ._catalogue import ADULT, ADULT_AUTHORS_ATTRIBUTES, BANK, COMPAS, COMPAS_ZAFAR_ATTRIBUTES, KDD_CENSUS, Dataset
+from ._catalogue import ADULT, BANK, COMPAS, KDD_CENSUS, Dataset
 from ._files import obtain, read
 
 Folder: TypeAlias = str | os.PathLike[str] | None
@@ -69,9 +68,7 @@ def load_adult(
     >>> load_adult(attributes="authors").data.shape
     (45175, 11)
     """
-    if attributes not in ("table1", "authors"):
-        raise ValueError(f"attributes must be 'table1' or 'authors', got {attributes!r}")
-    dataset = replace(ADULT, attributes=ADULT_AUTHORS_ATTRIBUTES) if attributes == "authors" else ADULT
+    dataset = ADULT.with_attributes(attributes)
     return _finish(_to_bunch(dataset, [read(dataset.files[0], _BUNDLED, dataset)]), return_X_y, as_frame)
 
 
@@ -140,9 +137,7 @@ def fetch_compas(
     >>> fetch_compas(attributes="zafar").feature_names
     ['age_cat', 'race', 'sex', 'priors_count', 'c_charge_degree']
     """
-    if attributes not in ("table1", "zafar"):
-        raise ValueError(f"attributes must be 'table1' or 'zafar', got {attributes!r}")
-    dataset = replace(COMPAS, attributes=COMPAS_ZAFAR_ATTRIBUTES) if attributes == "zafar" else COMPAS
+    dataset = COMPAS.with_attributes(attributes)
     return _finish(_to_bunch(dataset, obtain(dataset, data_home, download)), return_X_y, as_frame)
 
 
