@@ -13,6 +13,7 @@ from parityboost.datasets import load_adult
 from parityboost.paper.baselines import DATASETS, DM, EO, METHODS, SP
 from parityboost.paper.experiments import (
     CLAIMS,
+    FIGURES,
     FIRST_CLAIMS,
     RECIPES,
     SETTINGS,
@@ -30,7 +31,6 @@ from parityboost.paper.experiments._claims import (
     CHECKS,
     FORMULAS,
     GAINS_OF_C,
-    MARKS,
     NUMBERS,
     Part,
     above,
@@ -274,8 +274,10 @@ def test_what_the_authors_logged_is_computed_like_everything_else():
 def test_the_marks_in_the_figures_are_numbers_of_the_claims():
     sections = {1: "5.2", 2: "5.3", 3: "5.4", 5: "5.6", 8: "Appendix", 10: "Appendix"}
     names = {"adult": "Adult census", "bank": "Bank", "compas": "COMPAS", "kdd": "KDD census"}
-    for (figure, dataset), marks in MARKS.items():
-        where = f"{sections[figure]} {names[dataset]}"
+    marked = [(figure.number, dataset, marks) for figure in FIGURES for dataset, marks in figure.marks.items()]
+    assert {number for number, _, _ in marked} == set(sections)
+    for number, dataset, marks in marked:
+        where = f"{sections[number]} {names[dataset]}"
         said = " ".join(claim.paper for claim in FIRST_CLAIMS if claim.where == where)
         for mark in marks:
             text = f"{100 * mark.value:+.3g} points" if mark.against else f"{100 * mark.value:.0f} %"

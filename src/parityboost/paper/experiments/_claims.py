@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from ..._arrays import Floats
-from ..baselines import DM, EO, SP
-from ._plan import C_VALUES, CUMULATIVE
+from ..baselines import DM
+from ._plan import C_VALUES
 from ._store import DATASET_NAMES, NotMeasuredError, Results
 
 Value = Callable[[Results], Floats]
@@ -33,7 +33,7 @@ HOLDS, SAME_DIRECTION, DIFFERS = "holds", "same direction, other size", "differs
 NOT_MEASURED = "not measured"
 VERDICTS = (HOLDS, SAME_DIRECTION, DIFFERS)
 
-OURS, NO_CUMUL = CUMULATIVE
+OURS = "AdaFair"
 SETTLED = 0.05  # Figure 6: where AdaFair's costs end up, on either side of zero
 
 
@@ -442,52 +442,7 @@ CLAIMS = read_claims()
 FIRST_CLAIMS = CLAIMS[:175]
 
 
-# --- What the figures can mark
-
-
-class Mark(NamedTuple):
-    """A value of one bar: a share, or a difference to the bar of another method."""
-
-    method: str
-    measure: str
-    value: float
-    against: str | None = None
-
-
-# NoCumul's unfairness above AdaFair's, in the order of the datasets.
-INCREASES = {DM: (0.78, 0.59, 0.20, 0.80), SP: (0.31, 0.12, 0.15, 0.15), EO: (0.15, 0.02, 0.12, 0.08)}
-ADA, SMOTE, SDB, FAE = "AdaBoost", "SMOTEBoost", "AdaBoost SDB", "FAE"
-ZAFAR, KRASA = "Zafar et al.", "Krasanakis et al."
-BAL, TPR, TNR = "balanced_accuracy", ("tpr_prot", "tpr_nonprot"), ("tnr_prot", "tnr_nonprot")
-# By number of the figure and dataset.
-MARKS: dict[tuple[int, str], tuple[Mark, ...]] = {
-    (1, "adult"): (Mark(OURS, BAL, -0.035, SMOTE),),
-    (1, "bank"): (Mark(OURS, BAL, 0.10, SDB), Mark(SMOTE, BAL, 0.05, OURS)),
-    (1, "compas"): (Mark(OURS, BAL, 0.01, SDB), Mark(OURS, SP, -0.035, SDB)),
-    (1, "kdd"): (Mark(OURS, BAL, 0.085, ADA), Mark(OURS, SP, -0.04, SDB), Mark(SMOTE, SP, 0.10, OURS)),
-    (2, "adult"): (Mark(OURS, BAL, 0.01, FAE), Mark(SMOTE, EO, 0.22, OURS)),
-    (2, "bank"): tuple(
-        Mark(FAE, m, value, OURS) for m, value in zip((*TPR, *TNR), (0.17, 0.17, -0.17, -0.10), strict=True)
-    ),
-    (2, "kdd"): (Mark(OURS, BAL, 0.07, SMOTE), Mark(FAE, BAL, 0.065, SMOTE)),
-    (3, "adult"): (
-        *(Mark(OURS, BAL, 0.07, ADA), Mark(OURS, DM, 0.02, KRASA)),
-        *(Mark(OURS, "tpr_prot", 0.29, KRASA), Mark(OURS, "tpr_nonprot", 0.20, KRASA)),
-    ),
-    (3, "bank"): tuple(
-        Mark(OURS, m, value, ZAFAR) for m, value in zip((*TPR, *TNR), (0.29, 0.29, -0.06, -0.07), strict=True)
-    ),
-    (3, "compas"): (Mark(KRASA, DM, -0.035, OURS), Mark(KRASA, BAL, 0.002, OURS), *(Mark(OURS, m, 0.58) for m in TNR)),
-    (3, "kdd"): (
-        *(Mark(OURS, BAL, 0.17, ADA), Mark(OURS, DM, 0.02)),
-        *(Mark(KRASA, DM, 0.02), Mark(ADA, DM, 0.28), Mark(SMOTE, DM, 0.36)),
-    ),
-    **{
-        (figure, d): (Mark(NO_CUMUL, n, increase, OURS),)
-        for figure, n in ((5, DM), (8, SP), (10, EO))
-        for d, increase in zip(DATASET_NAMES, INCREASES[n], strict=True)
-    },
-}
+# --- What the figures can mark of the paper's text, besides single bars
 
 
 # What a rate gains from c = 0 to c = 1, Figure 7.
