@@ -6,7 +6,13 @@ import tarfile
 import zipfile
 from pathlib import PurePosixPath
 
-IN_WHEEL = {"parityboost/py.typed", "parityboost/datasets/data/adult.csv.gz", "parityboost/estimators.py"}
+IN_WHEEL = {
+    "parityboost/py.typed",
+    "parityboost/datasets/catalogue.toml",
+    "parityboost/datasets/data/adult.csv.gz",
+    "parityboost/estimators.py",
+    "parityboost/paper/experiments/claims.csv",
+}
 IN_SDIST = {
     "LICENSE",
     "README.md",

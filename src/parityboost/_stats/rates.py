@@ -9,11 +9,43 @@ A rate whose denominator is empty (a group without positives has no TPR) is NaN,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .._arrays import Floats
 
 NEGATIVE, POSITIVE = 0, 1
+Rate = Callable[[Floats], Floats]
+
+
+def _of_groups(example: str) -> Callable[[Rate], Rate]:
+    """What the docstrings of all rates go on with, each with what its example gives."""
+
+    def document(rate: Rate) -> Rate:
+        rate.__doc__ = f"""{rate.__doc__}
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 2, 2)
+        Instances by group, true class and predicted class; class 1 is the positive one.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+        NaN for a group without such instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parityboost.notions import {rate.__name__}
+    >>> counts = np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])
+    >>> {rate.__name__}(counts).round(2).tolist()
+    {example}
+    """
+        return rate
+
+    return document
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
@@ -22,154 +54,44 @@ def ratio(part: Floats, whole: Floats) -> Floats:
         return part / whole
 
 
+@_of_groups("[0.6, 0.5]")
 def selection_rate(counts: Floats) -> Floats:
-    """The share of a group that is predicted positive: P(ŷ = + | group), equation 1 of the paper.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_groups, 2, 2)
-        Instances by group, true class and predicted class; class 1 is the positive one.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
-        NaN for a group without such instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.notions import selection_rate
-    >>> selection_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
-    [0.6, 0.5]
-    """
+    """The share of a group that is predicted positive: P(ŷ = + | group), equation 1 of the paper."""
     selected = counts[..., NEGATIVE, POSITIVE] + counts[..., POSITIVE, POSITIVE]
     return ratio(selected, selected + counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, NEGATIVE])
 
 
+@_of_groups("[0.17, 0.25]")
 def false_negative_rate(counts: Floats) -> Floats:
-    """The share of a group's positives that is missed: P(ŷ ≠ y | group, y = +), equation 2.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_groups, 2, 2)
-        Instances by group, true class and predicted class; class 1 is the positive one.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
-        NaN for a group without such instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.notions import false_negative_rate
-    >>> false_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
-    ...     2
-    ... ).tolist()
-    [0.17, 0.25]
-    """
+    """The share of a group's positives that is missed: P(ŷ ≠ y | group, y = +), equation 2."""
     missed = counts[..., POSITIVE, NEGATIVE]
     return ratio(missed, missed + counts[..., POSITIVE, POSITIVE])
 
 
+@_of_groups("[0.25, 0.33]")
 def false_positive_rate(counts: Floats) -> Floats:
-    """The share of a group's negatives that is predicted positive: P(ŷ ≠ y | group, y = −), equation 3.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_groups, 2, 2)
-        Instances by group, true class and predicted class; class 1 is the positive one.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
-        NaN for a group without such instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.notions import false_positive_rate
-    >>> false_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
-    ...     2
-    ... ).tolist()
-    [0.25, 0.33]
-    """
+    """The share of a group's negatives that is predicted positive: P(ŷ ≠ y | group, y = −), equation 3."""
     alarms = counts[..., NEGATIVE, POSITIVE]
     return ratio(alarms, alarms + counts[..., NEGATIVE, NEGATIVE])
 
 
+@_of_groups("[0.83, 0.75]")
 def true_positive_rate(counts: Floats) -> Floats:
-    """The share of a group's positives that is found: P(ŷ = y | group, y = +).
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_groups, 2, 2)
-        Instances by group, true class and predicted class; class 1 is the positive one.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
-        NaN for a group without such instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.notions import true_positive_rate
-    >>> true_positive_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
-    ...     2
-    ... ).tolist()
-    [0.83, 0.75]
-    """
+    """The share of a group's positives that is found: P(ŷ = y | group, y = +)."""
     found = counts[..., POSITIVE, POSITIVE]
     return ratio(found, found + counts[..., POSITIVE, NEGATIVE])
 
 
+@_of_groups("[0.75, 0.67]")
 def true_negative_rate(counts: Floats) -> Floats:
-    """The share of a group's negatives that is predicted negative: P(ŷ = y | group, y = −).
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_groups, 2, 2)
-        Instances by group, true class and predicted class; class 1 is the positive one.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
-        NaN for a group without such instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.notions import true_negative_rate
-    >>> true_negative_rate(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(
-    ...     2
-    ... ).tolist()
-    [0.75, 0.67]
-    """
+    """The share of a group's negatives that is predicted negative: P(ŷ = y | group, y = −)."""
     left_alone = counts[..., NEGATIVE, NEGATIVE]
     return ratio(left_alone, left_alone + counts[..., NEGATIVE, POSITIVE])
 
 
+@_of_groups("[0.8, 0.7]")
 def accuracy(counts: Floats) -> Floats:
-    """The share of a group that is predicted rightly: P(ŷ = y | group).
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_groups, 2, 2)
-        Instances by group, true class and predicted class; class 1 is the positive one.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
-        NaN for a group without such instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.notions import accuracy
-    >>> accuracy(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
-    [0.8, 0.7]
-    """
+    """The share of a group that is predicted rightly: P(ŷ = y | group)."""
     correct = counts[..., NEGATIVE, NEGATIVE] + counts[..., POSITIVE, POSITIVE]
     return ratio(correct, correct + counts[..., NEGATIVE, POSITIVE] + counts[..., POSITIVE, NEGATIVE])
 
@@ -180,26 +102,9 @@ def base_rate(counts: Floats) -> Floats:
     return ratio(positives, positives + counts[..., NEGATIVE, NEGATIVE] + counts[..., NEGATIVE, POSITIVE])
 
 
+@_of_groups("[0.83, 0.6]")
 def precision(counts: Floats) -> Floats:
-    """Of those in a group who are predicted positive, the share that is: P(y = + | group, ŷ = +).
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_groups, 2, 2)
-        Instances by group, true class and predicted class; class 1 is the positive one.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
-        NaN for a group without such instances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.notions import precision
-    >>> precision(np.array([[[30, 10], [10, 50]], [[40, 20], [10, 30]]])).round(2).tolist()
-    [0.83, 0.6]
-    """
+    """Of those in a group who are predicted positive, the share that is: P(y = + | group, ŷ = +)."""
     right = counts[..., POSITIVE, POSITIVE]
     return ratio(right, right + counts[..., NEGATIVE, POSITIVE])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +12,7 @@ import pandas as pd
 from sklearn.utils import Bunch
 
 from ._bunch import make_bunch, to_arrays
-from ._catalogue import ADULT, ADULT_AUTHORS_ATTRIBUTES, BANK, COMPAS, COMPAS_ZAFAR_ATTRIBUTES, KDD_CENSUS, Dataset
+from ._catalogue import ADULT, BANK, COMPAS, KDD_CENSUS, Dataset
 from ._files import obtain, read
 
 Folder: TypeAlias = str | os.PathLike[str] | None
@@ -34,10 +33,8 @@ def load_adult(
 
     Parameters
     ----------
-    data_home : str or path, default=None
+    data_home, download :
         Not used, as no file is needed; accepted so that all four loaders can be called alike.
-    download : bool, default=True
-        Not used, likewise.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=True
@@ -71,9 +68,7 @@ def load_adult(
     >>> load_adult(attributes="authors").data.shape
     (45175, 11)
     """
-    if attributes not in ("table1", "authors"):
-        raise ValueError(f"attributes must be 'table1' or 'authors', got {attributes!r}")
-    dataset = replace(ADULT, attributes=ADULT_AUTHORS_ATTRIBUTES) if attributes == "authors" else ADULT
+    dataset = ADULT.with_attributes(attributes)
     return _finish(_to_bunch(dataset, [read(dataset.files[0], _BUNDLED, dataset)]), return_X_y, as_frame)
 
 
@@ -123,15 +118,8 @@ def fetch_compas(
 
     Parameters
     ----------
-    data_home : str or path, default=None
-        A folder to look into first; then come the folder that the environment variable PARITYBOOST_DATA names, the
-        cache of the user, and the publisher.
-    download : bool, default=True
-        Whether the publisher may be asked; needs ``pip install "parityboost[datasets]"``.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=True
-        False gives NumPy arrays instead of pandas objects, see :func:`load_adult`.
+    data_home, download, return_X_y, as_frame :
+        As in :func:`fetch_bank`.
     attributes : {"table1", "zafar"}, default="table1"
         The nine attributes that the paper's Table 1 counts, or the five that Zafar et al. keep, whose preprocessing the
         paper's text says it follows: age_cat, race, sex, priors_count and c_charge_degree.
@@ -149,9 +137,7 @@ def fetch_compas(
     >>> fetch_compas(attributes="zafar").feature_names
     ['age_cat', 'race', 'sex', 'priors_count', 'c_charge_degree']
     """
-    if attributes not in ("table1", "zafar"):
-        raise ValueError(f"attributes must be 'table1' or 'zafar', got {attributes!r}")
-    dataset = replace(COMPAS, attributes=COMPAS_ZAFAR_ATTRIBUTES) if attributes == "zafar" else COMPAS
+    dataset = COMPAS.with_attributes(attributes)
     return _finish(_to_bunch(dataset, obtain(dataset, data_home, download)), return_X_y, as_frame)
 
 
@@ -162,15 +148,8 @@ def fetch_kdd_census(
 
     Parameters
     ----------
-    data_home : str or path, default=None
-        A folder to look into first; then come the folder that the environment variable PARITYBOOST_DATA names, the
-        cache of the user, and the publisher.
-    download : bool, default=True
-        Whether the publisher may be asked; needs ``pip install "parityboost[datasets]"``.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=True
-        False gives NumPy arrays instead of pandas objects, see :func:`load_adult`.
+    data_home, download, return_X_y, as_frame :
+        As in :func:`fetch_bank`.
 
     Returns
     -------

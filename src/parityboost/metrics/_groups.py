@@ -128,14 +128,8 @@ def group_table(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    y_true, y_pred, sensitive_features, sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -187,17 +181,13 @@ def signed_differences(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
+    y_true, y_pred, sensitive_features :
+        As in :func:`group_counts`.
     protected : group
         The protected group, a tuple if there are several sensitive columns. All other groups together are the
         non-protected group.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------

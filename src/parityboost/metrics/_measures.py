@@ -40,16 +40,12 @@ def violation(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
+    y_true, y_pred, sensitive_features :
+        As in :func:`group_counts`.
     notion : str or FairnessNotion
         What should be equal across groups, see :func:`parityboost.notions.get_notion`.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -96,14 +92,8 @@ def _measure(name: str, of_counts: Callable[[Floats], Any], doc: str, best: str 
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    y_true, y_pred, sensitive_features, sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -182,10 +172,8 @@ def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
+    y_true, y_pred, sample_weight :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -208,12 +196,8 @@ def balanced_error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None, 
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    y_true, y_pred, sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------
@@ -243,18 +227,14 @@ def fairness_objective(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, at most two different ones.
-    sensitive_features : array-like, Series or DataFrame
-        The group of each instance; several columns are crossed.
+    y_true, y_pred, sensitive_features :
+        As in :func:`group_counts`.
     notion : str or FairnessNotion, default="disparate_mistreatment"
         What should be equal across groups, see :func:`parityboost.notions.get_notion`.
     c : float, default=1.0
         Between 1 (balanced error) and 0 (error).
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each instance.
-    pos_label : label, optional
-        The positive class. By default the larger of the two labels.
+    sample_weight, pos_label :
+        As in :func:`group_counts`.
 
     Returns
     -------

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import reference
 from parityboost.datasets import load_adult
-from parityboost.paper.baselines import DM, EO, SP
+from parityboost.paper.baselines import DATASETS, DM, EO, METHODS, SP
 from parityboost.paper.experiments import (
     CLAIMS,
+    FIGURES,
     FIRST_CLAIMS,
     RECIPES,
     SETTINGS,
@@ -27,18 +28,22 @@ from parityboost.paper.experiments import (
     perform,
 )
 from parityboost.paper.experiments._claims import (
+    CHECKS,
+    FORMULAS,
     GAINS_OF_C,
-    MARKS,
+    NUMBERS,
     Part,
     above,
     below,
     gain,
     logged,
     near,
+    read_table,
     reason,
 )
 from parityboost.paper.experiments._pages import parts_table
 from parityboost.paper.experiments._plan import Scope
+from parityboost.paper.experiments._store import MEASURE_NAMES
 from problems import draw_rows, frame_of
 
 GUARDED = _runner.GuardedMistreatment
@@ -232,6 +237,23 @@ def test_claims_have_one_name_each_and_the_first_are_175():
     assert CLAIMS[:175] == FIRST_CLAIMS
 
 
+def test_the_table_of_claims_names_nothing_that_is_not_there():
+    """A name that is misspelt would leave its claim unmeasured without a word."""
+    lines = {"objective", *(f"{part}_{name}" for part in ("validation", "test") for name in ("ber", "violation"))}
+    known = {
+        "datasets": set(DATASETS),
+        "notion": {DM, EO, SP},
+        "methods": set(METHODS),
+        "others": {*METHODS, *DATASETS, DM, EO, SP},
+        "measures": {*MEASURE_NAMES, *lines},
+        "value": {*FORMULAS, *NUMBERS},
+        "check": set(CHECKS),
+    }
+    for row in read_table("claims.csv"):
+        for column, names in known.items():
+            assert set(filter(None, row[column].split(" | "))) <= names, row
+
+
 def test_what_the_authors_logged_is_computed_like_everything_else():
     def claim(where, says):
         return next(c for c in CLAIMS if c.where == where and c.says.startswith(says))
@@ -252,8 +274,10 @@ def test_what_the_authors_logged_is_computed_like_everything_else():
 def test_the_marks_in_the_figures_are_numbers_of_the_claims():
     sections = {1: "5.2", 2: "5.3", 3: "5.4", 5: "5.6", 8: "Appendix", 10: "Appendix"}
     names = {"adult": "Adult census", "bank": "Bank", "compas": "COMPAS", "kdd": "KDD census"}
-    for (figure, dataset), marks in MARKS.items():
-        where = f"{sections[figure]} {names[dataset]}"
+    marked = [(figure.number, dataset, marks) for figure in FIGURES for dataset, marks in figure.marks.items()]
+    assert {number for number, _, _ in marked} == set(sections)
+    for number, dataset, marks in marked:
+        where = f"{sections[number]} {names[dataset]}"
         said = " ".join(claim.paper for claim in FIRST_CLAIMS if claim.where == where)
         for mark in marks:
             text = f"{100 * mark.value:+.3g} points" if mark.against else f"{100 * mark.value:.0f} %"

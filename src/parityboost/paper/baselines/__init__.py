@@ -58,12 +58,6 @@ class Method:
         Parameters of the reproduction that are not the estimator's own defaults.
     per_dataset : dict
         Parameters that the paper sets for one dataset.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import METHODS
-    >>> METHODS["SMOTEBoost"].make(dataset="compas", random_state=0)
-    SMOTEBoostClassifier(keep_synthetic=True, n_synthetic=2, random_state=0)
     """
 
     name: str
@@ -140,12 +134,6 @@ def get_method(name: str) -> Method:
     -------
     Method
         What makes the estimator.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import get_method
-    >>> get_method("FAE").predict_needs_group
-    True
     """
     if name not in METHODS:
         raise ValueError(f"unknown method {name!r}; known are {', '.join(METHODS)}")

@@ -93,18 +93,6 @@ class FAEClassifier(Boundaries):
     References
     ----------
     V. Iosifidis, B. Fetahu, E. Ntoutsi: FAE: A Fairness-Aware Ensemble Framework. IEEE Big Data 2019.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import FAEClassifier
-    >>> from parityboost.datasets import load_adult
-    >>> adult = load_adult()
-    >>> model = FAEClassifier(n_estimators=10, random_state=0)
-    >>> model = model.fit(
-    ...     adult.data[:4000], adult.target[:4000], sensitive_features=adult.sensitive[:4000]
-    ... )
-    >>> model.n_bags_ // 2 < model.n_bags_used_ <= model.n_bags_
-    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -106,17 +106,6 @@ class ExponentiatedGradientClassifier(_OnGradientBoosting):
         As in :class:`parityboost.AdaFairClassifier`.
     random_state : int or None, default=0
         Seed of the draws.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import ExponentiatedGradientClassifier
-    >>> from parityboost.datasets import make_biased_classification
-    >>> data = make_biased_classification(500, 5, random_state=0)
-    >>> model = ExponentiatedGradientClassifier("statistical_parity", n_rounds=3, max_iter=5)
-    >>> model.fit(data.data, data.target, sensitive_features=data.sensitive).predict(
-    ...     data.data
-    ... ).shape
-    (500,)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -164,16 +153,6 @@ class ThresholdOptimizerClassifier(_OnGradientBoosting, DecidesByGroup):
         As in :class:`parityboost.AdaFairClassifier`.
     random_state : int or None, default=0
         Seed of the randomised thresholds.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import ThresholdOptimizerClassifier
-    >>> from parityboost.datasets import make_biased_classification
-    >>> data = make_biased_classification(500, 5, random_state=0)
-    >>> model = ThresholdOptimizerClassifier("statistical_parity", max_iter=5)
-    >>> model = model.fit(data.data, data.target, sensitive_features=data.sensitive)
-    >>> model.predict(data.data, sensitive_features=data.sensitive).shape
-    (500,)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

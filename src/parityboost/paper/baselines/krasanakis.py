@@ -41,16 +41,6 @@ def culep_weights(errors: Floats, group: NDArray[np.intp], alpha: Floats, beta: 
     -------
     weights : ndarray of shape (n_samples,)
         α·exp(β·e) + (1−α)·exp(−β·e).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from parityboost.paper.baselines.krasanakis import culep_weights
-    >>> errors, group = np.array([0.5, -0.5]), np.array([0, 1])
-    >>> culep_weights(
-    ...     errors, group, alpha=np.array([1.0, 1.0]), beta=np.array([2.0, 0.0])
-    ... ).round(3)
-    array([2.718, 1.   ])
     """
     growth = np.exp(beta[group] * errors)
     return alpha[group] * growth + (1.0 - alpha[group]) / growth
@@ -97,18 +87,6 @@ class KrasanakisClassifier(LinearBaseline):
     ----------
     E. Krasanakis, E. Spyromitros-Xioufis, S. Papadopoulos, Y. Kompatsiaris: Adaptive Sensitive Reweighting to Mitigate
     Bias in Fairness-aware Classification. WWW 2018.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import KrasanakisClassifier
-    >>> from parityboost.datasets import load_adult
-    >>> adult = load_adult()
-    >>> model = KrasanakisClassifier(n_evaluations=20)
-    >>> model = model.fit(
-    ...     adult.data[:3000], adult.target[:3000], sensitive_features=adult.sensitive[:3000]
-    ... )
-    >>> model.alpha_.shape
-    (2,)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

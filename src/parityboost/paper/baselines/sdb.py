@@ -58,18 +58,6 @@ class AdaBoostSDBClassifier(Boundaries):
     References
     ----------
     B. Fish, J. Kun, Á. Lelkes: A Confidence-Based Approach for Balancing Fairness and Accuracy. SDM 2016.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import AdaBoostSDBClassifier
-    >>> from parityboost.datasets import load_adult
-    >>> adult = load_adult()
-    >>> model = AdaBoostSDBClassifier(n_estimators=20, random_state=0)
-    >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
-    >>> model.protected_
-    'Female'
-    >>> bool(model.thresholds_[0] < model.thresholds_[1] == 0)
-    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

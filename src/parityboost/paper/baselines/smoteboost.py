@@ -94,15 +94,6 @@ class SMOTEBoostClassifier(PlainBoosting):
     PKDD 2003.
 
     N. Chawla, K. Bowyer, L. Hall, W. Kegelmeyer: SMOTE: Synthetic Minority Over-sampling Technique. JAIR 16, 2002.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import SMOTEBoostClassifier
-    >>> from parityboost.datasets import load_adult
-    >>> X, y = load_adult(return_X_y=True)
-    >>> model = SMOTEBoostClassifier(n_estimators=20, random_state=0).fit(X[:2000], y[:2000])
-    >>> model.minority_class_
-    1
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -110,20 +110,6 @@ class ZafarClassifier(LinearBaseline):
     Learning Classification without Disparate Mistreatment. WWW 2017.
 
     X. Shen, S. Diamond, Y. Gu, S. Boyd: Disciplined Convex-Concave Programming. CDC 2016.
-
-    Examples
-    --------
-    >>> from parityboost.paper.baselines import ZafarClassifier
-    >>> from parityboost.datasets import load_adult
-    >>> adult = load_adult()
-    >>> model = ZafarClassifier()
-    >>> model = model.fit(
-    ...     adult.data[:3000], adult.target[:3000], sensitive_features=adult.sensitive[:3000]
-    ... )
-    >>> model.converged_
-    True
-    >>> bool(abs(model.constraint_values_).max() < 1e-3)
-    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

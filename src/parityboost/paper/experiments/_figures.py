@@ -16,7 +16,7 @@ import pandas as pd
 from ..._extras import install
 from ...plot._chart import GROUPS, METHODS, apart
 from ..baselines import SP
-from ._claims import GAINS_OF_C, MARKS, SETTLED, STRETCHES, THETA
+from ._claims import GAINS_OF_C, SETTLED, STRETCHES, THETA
 from ._plan import C_VALUES, Figure
 from ._store import DATASET_NAMES, MEASURE_NAMES, NotMeasuredError, Results
 
@@ -178,7 +178,7 @@ def _bars(axis: Any, figure: Figure, dataset: str, table: pd.DataFrame) -> None:
                 continue
             height, text = (mean + sd + 0.02, f"{mean:.2f}".removeprefix("0")) if np.isfinite(mean) else (0.015, "n/a")
             axis.text(x, height, text, ha="center", va="bottom", fontsize=7, rotation=90, color="#333333")
-        for mark in MARKS.get((figure.number, dataset), ()):
+        for mark in figure.marks.get(dataset, ()):
             if mark.method == method:
                 height = mark.value + (means[mark.against, mark.measure] if mark.against else 0.0)
                 label = None if marked else "the paper's text"

@@ -1,6 +1,7 @@
 """Writes what came of the runs: figures, their numbers, Table 1, the claims, and the pages that show them.
 
-Pages are Markdown that GitHub and Sphinx both show. The sentences on them hold no numbers: those are computed.
+Pages are Markdown that GitHub and Sphinx both show. ``texts.toml`` and
+``figures.toml`` have the sentences on them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -34,75 +36,7 @@ SECTIONS = {
     "5.7": "the effect of c",
     "Appendix": "5.6 and 5.7 for the other notions",
 }
-INTRODUCTION = """\
-`parityboost reproduce` runs the paper's whole evaluation: eight methods, three notions, four datasets, ten splits,
-thirteen figures. It does so in three settings. The paper's text, the scripts behind its experiments and our own
-defaults differ, and each is one setting:"""
-
-WHAT_TO_SEE = {
-    1: "The third group of bars is the difference in positive predictions. AdaFair and SDB bring it close to zero, "
-    "AdaBoost and SMOTEBoost do not. The second group shows what that costs.",
-    2: "The third group of bars is the difference in true positive rates. AdaFair and FAE make it small. SMOTEBoost "
-    "has the largest difference, and a high balanced accuracy.",
-    3: "The third group of bars is the sum of both differences. The four on the right show how it became smaller: "
-    "AdaFair finds more positives in both groups, Krasanakis et al. find fewer.",
-    4: "One run of 500 rounds. Balanced error and unfairness on validation and test data lie close together. The "
-    "dotted line is the round that is chosen.",
-    5: "Costs from the last learner alone (NoCumul) against costs from the whole ensemble. Look at the third group of "
-    "bars, unfairness.",
-    6: "The differences between the groups that the costs come from, in every round. Those of the whole ensemble "
-    "change little from round to round, those of single learners a lot.",
-    7: "From left to right, the balanced error counts more in the choice of θ. Raising c finds many more positives and "
-    "loses few negatives, and unfairness hardly changes.",
-    8: "As Figure 5, for statistical parity. Look at the third group of bars.",
-    9: "As Figure 6, for statistical parity. The difference in positive predictions stays near zero for the whole "
-    "ensemble, and changes a lot for single learners.",
-    10: "As Figure 5, for equal opportunity. Look at the third group of bars.",
-    11: "As Figure 6, for equal opportunity. The difference in false negative rates stays near zero for the whole "
-    "ensemble, and changes a lot for single learners.",
-    12: "As Figure 7, for statistical parity, where c changes balanced accuracy less.",
-    13: "As Figure 7, for equal opportunity. Raising c finds more positives in both groups alike.",
-}
-
-RULES_OF_VERDICTS = """\
-Shares are in per cent, differences of shares in percentage points with their sign; ± is the standard deviation over the
-splits. A number *holds* ✓ if ours is within 2 points or two standard errors of the paper's. If it is not, but lies
-more than two standard errors from zero on the same side, it has the *same direction, other size* ≈. A statement that
-one method is ahead of another holds if our means say so, or if neither is ahead by more than two standard errors: a
-*tie*. Everything else *differs* ✗. *Logged* is the number in the authors' logs of 2019, if there is one. The
-competitors of section 5.4 are of that year, AdaFair is not."""
-
-ABOUT_PARTS = """\
-`benchmarks/differences.py` changes one part of the authors' setting at a time, to that of the text or of our defaults,
-and counts how many claims then hold. It counts the 175 claims that were listed first, by their means alone, without
-ties. The page of claims says which parts each claim needs."""
-
-AGREEMENT = """\
-What the authors' setting explains:
-
-- **Why NoCumul is so unfair in the paper.** The scripts choose the number of rounds of NoCumul by the fairness of its
-  last learner, which says little about the ensemble. Chosen by the fairness of the ensemble, as the text says, NoCumul
-  is not far behind AdaFair.
-- **Why AdaFair is ahead on Adult.** Three things are needed: the guarded cost, which lets the non-protected group make
-  more false positives, the eleven attributes, and the older AdaBoost of Figure 3.
-- **Why SMOTEBoost is the most unfair.** Plain SMOTE between 0/1 columns makes synthetic people that a stump can tell
-  from real ones.
-- **How large the effect of c is.** It is larger with our defaults, because with c = 0 θ is often one of the first
-  rounds. With the discrete update, 500 rounds and θ on the training data it is as large as in the paper.
-
-With two parts of the scripts, fewer claims hold than without them: the first round without costs that cannot be chosen,
-and N = 500 for SMOTEBoost on Bank. The paper's figures may have been made with other versions of the scripts.
-
-What it does not explain: SDB and FAE do better here than in the paper. On KDD census the paper's AdaFair is far ahead
-of the others; so is the confidence-rated update of our defaults, but not the discrete one. Zafar et al. can be trained
-on KDD census here, but it changes little. Figure 4 is one random split."""
-# What the claims about a figure look like.
-CLAIMS_OF = {
-    1: r"^5\.2", 2: r"^5\.3", 3: r"^5\.4", 4: r"^5\.5", 5: r"^5\.6(?!.*costs).*(?:NoCumul|TPR|TNR)", 6: r"^5\.6.*costs",
-    7: r"^5\.7", 8: r"^Appendix.*St\.Parity of NoCumul", 9: r"^Appendix.*costs for St\.Parity",
-    10: r"^Appendix.*Eq\.Op\. of NoCumul", 11: r"^Appendix.*costs for Eq\.Op\.",
-    12: r"^Appendix.*St\.Parity(?::| stays)", 13: r"^Appendix.*Eq\.Op\.(?::| stays)",
-}  # fmt: skip
+TEXTS = msgspec.toml.decode(Path(__file__).with_name("texts.toml").read_bytes(), type=dict[str, str])
 
 
 def write_all(scope: Scope, store: Store, out: Path, command: str) -> pd.DataFrame:
@@ -165,7 +99,7 @@ def write_figure(figure: Figure, results: Mapping[str, Results], out: Path, data
             write_atomically(out / "figures" / f"{figure.name}-{dataset}-{name}.{kind}", content)
     together = pd.concat(panels, names=["dataset", "setting", None]).reset_index(["dataset", "setting"])
     write_csv(together, out / f"{figure.name}.csv", digits=5)
-    page = [f"# Figure {figure.number}. {figure.title}", WHAT_TO_SEE[figure.number]]
+    page = [f"# Figure {figure.number}. {figure.title}", figure.see]
     for dataset in dict.fromkeys(dataset for dataset, _ in panels):
         own = {name: readable(figure, table) for (of, name), table in panels.items() if of == dataset}
         images = "\n".join(panel(figure, dataset, name) for name in own)
@@ -203,7 +137,7 @@ def claims_page(claims: pd.DataFrame, settings: Sequence[str]) -> str:
     page = [
         "# The paper's claims",
         "\n".join(f"- {count_claims(claims, name)}" for name in settings),
-        RULES_OF_VERDICTS,
+        TEXTS["rules_of_verdicts"],
     ]
     for name, part in by_section(claims).items():
         page += [f"## {name}: {SECTIONS[name]}", markdown(readable_claims(part, settings))]
@@ -291,15 +225,15 @@ def index_page(
     by_mean = ", ".join(f"{counts[name][0]} hold with {title}" for name, title in titles.items())
     page = [
         TITLE,
-        INTRODUCTION,
+        TEXTS["introduction"],
         markdown(meanings),
         "## What holds",
         markdown(summary(claims, scope.settings)),
         "✓ holds · ≈ same direction, other size · ✗ differs. [All claims](claims.md) lists the paper's number, ours\n"
         "and, where they differ, why. Without ties, by the means alone, and of the "
         f"{counts[scope.settings[0]][1]} claims that were listed first, {by_mean}.",
-        *([AGREEMENT] if set(titles) == set(SETTINGS) else []),
-        *([] if parts is None else ["## Which part gives what", ABOUT_PARTS, markdown(parts_table(parts))]),
+        *([TEXTS["agreement"]] if set(titles) == set(SETTINGS) else []),
+        *([] if parts is None else ["## Which part gives what", TEXTS["about_parts"], markdown(parts_table(parts))]),
         "## How it was made",
         f"```bash\n{command}\n```",
         f"{scope.n_splits} random 50/50 splits (seeds 0 to {scope.n_splits - 1}), means ± standard deviations on "
@@ -312,12 +246,12 @@ def index_page(
     said = claims["where"] + ": " + claims["claim"]
     shown = SHOWN if SHOWN in titles else scope.settings[0]
     for figure in figures:
-        about = claims[said.str.contains(CLAIMS_OF[figure.number])]
+        about = claims[said.str.contains(figure.claims)]
         holding = [f"{(about[f'{name}_verdict'] == HOLDS).sum()} with {title}" for name, title in titles.items()]
         agrees = ", ".join(holding).replace(" with", " hold with", 1)
         page += [
             f"## Figure {figure.number}. {figure.title}",
-            WHAT_TO_SEE[figure.number] + (f" Of the {len(about)} claims about it, {agrees}." if len(about) else ""),
+            figure.see + (f" Of the {len(about)} claims about it, {agrees}." if len(about) else ""),
             "\n".join(panel(figure, dataset, shown) for dataset in scope.datasets),
             f"[Numbers, and the other settings]({figure.name}.md), [CSV]({figure.name}.csv)",
         ]

@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from ..._io.atomic import write_atomically
-from ..baselines import DATASETS, DM, EO, SP, get_method
+from ..baselines import DATASETS, DM, get_method
 
 N_SPLITS = 10
 SCOPE = "scope.json"
 C_VALUES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-PLAIN, LINEAR = ("AdaBoost", "SMOTEBoost"), ("Krasanakis et al.", "Zafar et al.")
 CUMULATIVE = ("AdaFair", "AdaFair NoCumul")
 # On how many rounds and how much test data a run is made: the paper's two protocols.
 PROTOCOLS = {"halves": {"n_estimators": 200, "test_size": 0.5}, "rounds": {"n_estimators": 500, "test_size": 0.33}}
@@ -61,12 +62,6 @@ class Run:
         Which attributes of the dataset are used.
     recipe : str
         A name in :data:`RECIPES`: what differs from the method's parameters in the registry.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import Run
-    >>> Run("adult", "AdaFair", "equal_opportunity", split=3).key
-    'halves-adult_table1-adafair-default-equal_opportunity-03'
     """
 
     dataset: str
@@ -107,12 +102,6 @@ class Setting:
         The name of a recipe for a method, dataset, notion and protocol.
     cost_rounds : int or None
         How many rounds the figures of the costs show; None for all.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import SETTINGS
-    >>> SETTINGS["authors"].run("adult", "AdaFair", "equal_opportunity", split=0).key
-    'halves-adult_authors-adafair-authors-equal_opportunity-00'
     """
 
     name: str
@@ -179,6 +168,15 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
+class Mark(NamedTuple):
+    """What the paper's text says of one bar: a share, or a difference to the bar of another method."""
+
+    method: str
+    measure: str
+    value: float
+    against: str | None = None
+
+
 @dataclass(frozen=True)
 class Figure:
     """One figure of the paper: four panels, a dataset each.
@@ -195,14 +193,12 @@ class Figure:
         The methods it compares.
     title : str
         What stands above it.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import FIGURES
-    >>> FIGURES[4].title
-    'Disparate mistreatment: cumulative or not'
-    >>> FIGURES[4].methods
-    ('AdaFair', 'AdaFair NoCumul')
+    see : str
+        What a reader sees in it.
+    claims : str
+        The pattern of the claims about it.
+    marks : mapping of str to tuple of Mark
+        By dataset, what the paper's text says of single bars.
     """
 
     number: int
@@ -210,6 +206,9 @@ class Figure:
     notion: str
     methods: tuple[str, ...]
     title: str
+    see: str
+    claims: str
+    marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -224,21 +223,8 @@ class Figure:
                 yield setting.run(dataset, method, self.notion, split, protocol)
 
 
-FIGURES: tuple[Figure, ...] = (
-    Figure(1, "performance", SP, (*PLAIN, "AdaBoost SDB", "AdaFair"), "Statistical parity: performance"),
-    Figure(2, "performance", EO, (*PLAIN, "FAE", "AdaFair"), "Equal opportunity: performance"),
-    Figure(3, "performance", DM, (*PLAIN, *LINEAR, "AdaFair"), "Disparate mistreatment: performance"),
-    Figure(4, "rounds", DM, ("AdaFair",), "Over the boosting rounds, disparate mistreatment"),
-    Figure(5, "performance", DM, CUMULATIVE, "Disparate mistreatment: cumulative or not"),
-    Figure(6, "costs", DM, CUMULATIVE, "Disparate mistreatment: δFNR and δFPR per round"),
-    Figure(7, "balance", DM, ("AdaFair",), "Disparate mistreatment: the effect of c"),
-    Figure(8, "performance", SP, CUMULATIVE, "Statistical parity: cumulative or not"),
-    Figure(9, "costs", SP, CUMULATIVE, "Statistical parity: δSP per round"),
-    Figure(10, "performance", EO, CUMULATIVE, "Equal opportunity: cumulative or not"),
-    Figure(11, "costs", EO, CUMULATIVE, "Equal opportunity: δFNR per round"),
-    Figure(12, "balance", SP, ("AdaFair",), "Statistical parity: the effect of c"),
-    Figure(13, "balance", EO, ("AdaFair",), "Equal opportunity: the effect of c"),
-)
+_TEXT = Path(__file__).with_name("figures.toml").read_bytes()
+FIGURES = tuple(msgspec.toml.decode(_TEXT, type=dict[str, list[Figure]])["figures"])
 
 
 def plan(
@@ -263,12 +249,6 @@ def plan(
     Yields
     ------
     Run
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import FIGURES, plan
-    >>> [run.method for run in plan(["adult"], FIGURES[:1], n_splits=1, settings=["ours"])]
-    ['AdaBoost', 'SMOTEBoost', 'AdaBoost SDB', 'AdaFair']
     """
     chosen, names, panels = tuple(figures), tuple(SETTINGS if settings is None else settings), tuple(datasets)
     for what, asked, known in (("setting", names, SETTINGS), ("dataset", panels, DATASETS)):

@@ -255,16 +255,6 @@ def perform(
         Told each run that has just been stored, and its record.
     retry_failed : bool, default=False
         Make runs again that failed before.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from parityboost.paper.experiments import Run, Store, perform
-    >>> run = Run("adult", "AdaBoost", None, split=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     perform([run], Store(folder))
-    ...     Store(folder).load(run)["status"]
-    'ok'
     """
     missing = store.missing(runs, retry_failed)
     for run in missing:

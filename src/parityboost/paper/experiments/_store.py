@@ -51,12 +51,6 @@ class Store:
     ----------
     folder : path
         Made when the first run is stored.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import Run, Store
-    >>> Store("nowhere").load(Run("adult", "AdaBoost", None, 0)) is None
-    True
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -124,18 +118,7 @@ def widened(asked: Scope, folder: Path, store: Store) -> Scope:
 
 
 class NotMeasuredError(LookupError):
-    """A run that is asked for has not been made, or failed.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import NotMeasuredError, Results, Store, plan
-    >>> results = Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1))
-    >>> try:
-    ...     results.values("adult", "AdaBoost", "equal_opportunity", "accuracy")
-    ... except NotMeasuredError as missing:
-    ...     print(missing)
-    AdaBoost on Adult census, split 0
-    """
+    """A run that is asked for has not been made, or failed."""
 
 
 def _not_measured(run: Run) -> NotMeasuredError:
@@ -159,13 +142,6 @@ class Results:
     rows : DataFrame
         One row per run and c, also for failed and missing runs (``status``): ``counts`` of the test data by group and
         outcome, and the measures.
-
-    Examples
-    --------
-    >>> from parityboost.paper.experiments import Results, Store, plan
-    >>> results = Results(Store("runs-of-nobody"), plan(["adult"], n_splits=1))
-    >>> results.rows["status"].unique().tolist()
-    ['missing']
     """
 
     def __init__(self, store: Store, runs: Iterable[Run], setting: str = "ours") -> None:
