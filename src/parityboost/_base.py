@@ -103,6 +103,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     # Fitted attributes of a subclass, single values each, that a file keeps besides what all models have.
     _stored_values: ClassVar[tuple[str, ...]] = ()
+    _uses_groups: ClassVar[bool] = True  # plain boosting takes them and makes nothing of them
 
     # Where metadata is routed, the methods that may need the groups get them unless told otherwise.
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sensitive_features": True}
@@ -212,7 +213,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         is ignored otherwise. The same holds for the other methods that predict.
         """
         given = self._read_new(X), sensitive_features  # says so if nothing was fitted
-        score = self._model.score(*given, effective_n_jobs(self.n_jobs), self._given("device", "cpu"))
+        score = self._model.score(*given, effective_n_jobs(self.n_jobs), vars(self).get("device", "cpu"))
         return self._about.labels.signed(score)
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
@@ -471,10 +472,6 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     # Training: the steps that all have
 
-    def _given(self, name: str, default: Any = None) -> Any:
-        """A parameter, of which some classes have fewer than others."""
-        return vars(self).get(name, default)
-
     def _settings(self) -> Settings:
         """The parameters that say how to boost and to choose, read."""
         given = self.get_params(deep=False)
@@ -496,27 +493,26 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_about")
 
-    @property
-    def _groups_needed_for(self) -> str:
-        """What depends on the groups, as it was asked for; empty if nothing does."""
-        if self._settings().notion.gaps:
-            return f"notion={self._given('notion')!r}"
-        if self._given("class_weight") == "balanced_groups":
-            return "class_weight='balanced_groups' ('balanced' or None does without)"
-        return "threshold='per_group' ('auto' does without)" if self._given("threshold") == "per_group" else ""
-
     def _sensitive(self, about: About | None = None) -> Sensitive:
         """Where the groups come from, and what needs them; for other rows than those of `fit`, as they did there."""
+        given, needed_for = vars(self), ""
         if about is None:
-            feature = self._given("sensitive_feature")
-            grouping = Grouping(self._given("bands"), self._given("missing_group"))
+            feature, grouping = given.get("sensitive_feature"), Grouping(given.get("bands"), given.get("missing_group"))
         else:
             feature, grouping = about.sensitive_feature, about.grouping
-        return Sensitive(feature, grouping, self._groups_needed_for, type(self).__name__)
+        if not self._uses_groups:
+            pass
+        elif self._settings().notion.gaps:
+            needed_for = f"notion={given.get('notion')!r}"
+        elif given.get("class_weight") == "balanced_groups":
+            needed_for = "class_weight='balanced_groups' ('balanced' or None does without)"
+        elif given.get("threshold") == "per_group":
+            needed_for = "threshold='per_group' ('auto' does without)"
+        return Sensitive(feature, grouping, needed_for, type(self).__name__)
 
     def _read_fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[LabelledRows, About]:
         """The rows that count, and what is known before training."""
-        sensitive, stated = self._sensitive(), (self._given("positive"), self._given("favourable"))
+        sensitive, stated = self._sensitive(), (vars(self).get("positive"), vars(self).get("favourable"))
         given = X, y, sensitive_features, sample_weight, sensitive
         rows = read_rows(*given, positive=stated[0], favourable=stated[1])
         return rows, self._about_rows(rows, sensitive, self._settings(), len(rows.positions))
@@ -537,7 +533,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = read_table(X)
-        if on_card(table) and self._given("device", "cpu") == "cpu":
+        if on_card(table) and vars(self).get("device", "cpu") == "cpu":
             raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
@@ -547,16 +543,13 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         return self._read_table(X, reset=False)
 
     def _about_rows(self, rows: Any, sensitive: Sensitive, settings: Settings, n_rows: int) -> About:
-        """What is known before training; ``rows`` has the labels and the groups."""
-        self._check_number_of_groups(len(rows.groups), settings)
-        names = getattr(self, "feature_names_in_", None)
-        of_groups = sensitive.feature, sensitive.grouping
-        return About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
+        """What is known before training; ``rows`` has the labels and the groups.
 
-    def _check_number_of_groups(self, n_groups: int, settings: Settings) -> None:
-        """Say before training what :meth:`save` would only say afterwards, and whether thresholds can be chosen."""
+        Says what :meth:`save` would only say afterwards, and whether thresholds can be chosen for so many groups.
+        """
+        n_groups = len(rows.groups)
         of_file = self.n_features_in_, n_groups, self.n_estimators, settings.notion, settings.threshold
-        problem = too_large(*of_file) if self._given("estimator") is None else None
+        problem = too_large(*of_file) if vars(self).get("estimator") is None else None
         if problem is not None:
             warn_caller(f"the model may turn out too large to be saved: {problem}")
         if settings.threshold == "per_group" and n_groups > MAX_GROUP_THRESHOLDS:
@@ -564,6 +557,9 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
                 f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {n_groups}: merge groups, cut '
                 'the column into bands, or use threshold="auto", one threshold for all'
             )
+        names = getattr(self, "feature_names_in_", None)
+        of_groups = sensitive.feature, sensitive.grouping
+        return About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
 
     def _group_source(self, about: About, X: Any, rows: Any, sensitive_features: Any) -> GroupSource:
         """Where prediction will find the group of a row; ``rows`` is a Part of X."""
@@ -577,10 +573,10 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         from ._fit.trees import Growing, TreeLearner, read_orders, read_partners  # numba is needed only now
 
         names = [column.name for column in bundles.binner.columns]
-        orders = read_orders(self._given("monotonic_cst"), names, bundles.binner)
-        partners = read_partners(self._given("interaction_cst"), names)
-        rate = float(self._given("learning_rate")) if self._given("update") == "real" else None
-        growing = Growing(self._given("max_depth", 1), self._given("criterion"), orders, partners, rate)
+        orders = read_orders(vars(self).get("monotonic_cst"), names, bundles.binner)
+        partners = read_partners(vars(self).get("interaction_cst"), names)
+        rate = float(vars(self).get("learning_rate")) if vars(self).get("update") == "real" else None
+        growing = Growing(vars(self).get("max_depth", 1), vars(self).get("criterion"), orders, partners, rate)
         return TreeLearner(bundles, train, selection, start, growing)
 
     def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Any:
@@ -595,7 +591,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """
         for message in messages:
             warn_caller(message, FitWarning)
-        told = about.labels.say_positive(self._given("positive"))
+        told = about.labels.say_positive(vars(self).get("positive"))
         if self.verbose:
             print(*told, sep="\n", end="\n" if told else "", file=sys.stderr, flush=True)
         return (*messages, *told)

@@ -61,29 +61,31 @@ class BoostedClassifier(FairClassifier):
         self
         """
         from ._fit import samples, training  # numba is needed only now
+        from ._fit.advice import Fitted
         from ._fit.estimator import EstimatorLearner
         from ._fit.loop import boost, starting_factors
 
         self._forget()
-        estimator, device = self._given("estimator"), self._given("device", "cpu")
+        given = vars(self)  # AdaBoost has fewer parameters
+        estimator, device = given.get("estimator"), given.get("device", "cpu")
         if estimator is not None and device != "cpu":
             raise ValueError(
                 f'device="cuda" is for the native trees, and {type(estimator).__name__} trains wherever it does: leave '
                 'out the estimator, or use device="cpu"'
             )
         X = self._read_table(X, reset=True)
-        rng = check_random_state(self._given("random_state"))
+        rng = check_random_state(self.random_state)
         read, about = self._read_fit(X, y, sensitive_features, sample_weight)
         settings, rows = about.settings, training.counted_rows(read)
         if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
             rows = rows.on_host()
         unit = rows_per_weight(sample_weight, len(X))
         if validation is None:
-            split = samples.hold_out(X, rows, self._given("validation_fraction"), rng)
+            split = samples.hold_out(X, rows, given.get("validation_fraction"), rng)
         else:
-            X_given, given = self._read_validation(validation, about)
-            split = samples.Split(X, rows, X_given, training.counted_rows(given).on_host())
-            unit = rows_per_weight((*validation, None, None)[3], len(X_given))
+            X_chosen, chosen = self._read_validation(validation, about)
+            split = samples.Split(X, rows, X_chosen, training.counted_rows(chosen).on_host())
+            unit = rows_per_weight((*validation, None, None)[3], len(X_chosen))
         source = None
         if settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
@@ -93,12 +95,9 @@ class BoostedClassifier(FairClassifier):
         with Team(1 if estimator is not None else effective_n_jobs(self.n_jobs), device) as team:
             train, selection = split.samples(len(about.groups), team)
             is_apart = selection is not train
-            training.check_settings(settings, is_apart, self._given("validation_fraction"))
             totals = train.totals, selection.totals if is_apart else None
-            training.check_totals(about, *totals, read.sensitive_names)
-            start = starting_factors(
-                train.totals, read_class_weight(self._given("class_weight"), about.labels.outcomes)
-            )
+            training.check(about, *totals, given.get("validation_fraction"), read.sensitive_names)
+            start = starting_factors(train.totals, read_class_weight(given.get("class_weight"), about.labels.outcomes))
             columns = None
             if estimator is not None:
                 training.check_estimator(estimator, self.get_params(deep=False))
@@ -118,9 +117,9 @@ class BoostedClassifier(FairClassifier):
             if bar is not None:
                 bar.close(boosted.choice.theta, boosted.stopped)
             about = replace(about, source=source)
-            kept = training.keep(boosted, learner, about, columns, self._given("max_depth", 1))
+            kept = training.keep(boosted, learner, about, columns, given.get("max_depth", 1))
             del learner  # and with it whatever is on a device
-        self._keep(about, kept, training.advise(boosted, about, kept.selection, unit, columns))
+        self._keep(about, kept, Fitted(boosted, about, kept.selection, unit, columns).messages())
         return self
 
     def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState) -> Any:

@@ -28,7 +28,7 @@ from ._model.calibration import Calibrator
 from ._model.dial import FAIR, Point
 from ._model.glass_box import About, GlassBox
 from ._model.grid import all_on_grid
-from ._table.grouping import check_groups, group_names, how_to_cut
+from ._table.grouping import check_groups, how_to_cut
 from ._table.reading import Labels
 from ._table.sources import column_names, find_categorical, read_sources
 from ._table.weights import read_class_weight, rows_per_weight
@@ -411,11 +411,11 @@ class ParityBoostClassifier(FairClassifier):
         ``free`` is what would be chosen without the limit, ``asked`` what with the starting weights that were asked
         for, if it was not these.
         """
-        from ._fit.advice import FittedAverage, choose_again
+        from ._fit.advice import Fitted, choose_again
         from ._fit.loop import Boosted
         from ._fit.training import history
 
-        settings, bags, names = about.settings, trained.bags, (group_names(about.groups), about.labels.shown)
+        settings, bags = about.settings, trained.bags
         stages = [replace(selection, margins=partial(iter, [margin])) for margin in selection.margins()]
         choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
         points = tuple(map(_point, stages, choices))
@@ -425,8 +425,8 @@ class ParityBoostClassifier(FairClassifier):
             if self._offered(selection, unit) is selection:
                 at = choose_again(selection, settings, unit, all_rows=True).theta - 1
         boosted = Boosted([], choices[at], "n_estimators")
-        told = FittedAverage(boosted, settings, stages[at], unit, *names, None, free, asked, self.class_weight)
-        about = replace(about, warnings=self._speak(about, told.messages()))
+        messages = Fitted(boosted, about, stages[at], unit, None, free, asked, self.class_weight).messages()
+        about = replace(about, warnings=self._speak(about, messages))
         fair, point = trained.ends[-1], points[0]
         tables = fair.effects, fair.importances, fair.spread
         self._box = GlassBox(about, point.threshold, binner, *tables, point.calibrator)
@@ -437,8 +437,7 @@ class ParityBoostClassifier(FairClassifier):
             self._group_thresholds = np.stack([np.asarray(each.threshold) for each in points])
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self._bag_sizes = [len(bag.boosted.rounds) for bag in bags]
-        inner = replace(settings, threshold="auto")
-        tables_of_rounds = [history(bag.boosted, inner, *names, columns, self.max_depth, True) for bag in bags]
+        tables_of_rounds = [history(bag.boosted, about, columns, self.max_depth, True) for bag in bags]
         self._history = {}
         for name in tables_of_rounds[0]:
             parts = [table[name] for table in tables_of_rounds]

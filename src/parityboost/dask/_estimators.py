@@ -21,6 +21,7 @@ from .._choice.frontier import Points, SelectionData
 from .._choice.settings import Settings
 from .._engine.threads import Team
 from .._fit import training
+from .._fit.advice import Fitted
 from .._fit.loop import boost, starting_factors
 from .._fit.progress import Progress
 from .._fit.samples import Masses, Part
@@ -145,7 +146,7 @@ class OnCollections(FairClassifier):
     @contextmanager
     def _cluster(self) -> Iterator[Cluster]:
         """The cluster, if what was asked for can be done there."""
-        estimator, device = self._given("estimator"), self._given("device")
+        estimator, device = vars(self).get("estimator"), vars(self).get("device")
         if estimator is not None:
             raise ValueError(
                 f"estimator={type(estimator).__name__} cannot be trained on a cluster: only sums over the rows travel, "
@@ -165,7 +166,7 @@ class OnCollections(FairClassifier):
         if data.meta.shape[1] == 0:
             raise ValueError(f"0 feature(s) (shape={data.meta.shape}) while a minimum of 1 is required.")
         validate_data(self, data.meta, skip_check_array=True, reset=known is None)
-        return prepare_rows(cluster, sensitive, data, known, self._given("positive"), self._given("favourable"))
+        return prepare_rows(cluster, sensitive, data, known, vars(self).get("positive"), vars(self).get("favourable"))
 
     def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Progress:
         name = type(self).__name__
@@ -253,9 +254,9 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
             chosen_on = parts[-1]
             n_held, unit = int(chosen_on.n_held.sum()), chosen_on.rows_per_weight
             is_apart = n_held > 0
-            training.check_settings(settings, is_apart, self.validation_fraction)
             totals = [part.totals() for part in parts]
-            training.check_totals(about, totals[0][0], totals[-1][1] if is_apart else None, rows.sensitive_names)
+            of_both = totals[0][0], totals[-1][1] if is_apart else None
+            training.check(about, *of_both, self.validation_fraction, rows.sensitive_names)
             coded = CodedRows(cluster, parts, self.max_bins, self.categorical_features)
             columns = column_names(rows.data.meta)
             if settings.threshold == "per_group":
@@ -283,7 +284,7 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                     learner.train = learner.train if is_apart else shown.sample
                 kept = training.keep(boosted, learner, about, columns, self.max_depth)
                 self._traffic = crew.n_messages, crew.sent, crew.received
-        messages = training.advise(boosted, about, kept.selection, unit * every, columns)
+        messages = Fitted(boosted, about, kept.selection, unit * every, columns).messages()
         self._keep(about, kept if all_here else kept._replace(selection=None), messages)
         return self
 
