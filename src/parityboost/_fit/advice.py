@@ -43,9 +43,9 @@ def choose_again(selection: SelectionData, settings: Settings, unit: float, all_
     rounds = Rounds(settings, unit * step)
     for margin in selection.margins():
         if isinstance(settings.threshold, str):
-            rounds.add_candidates(candidates(margin[::step], part.cell, part.weight, part.totals))
+            rounds.add(candidates(margin[::step], part.cell, part.weight, part.totals))
         else:
-            rounds.add_counts(part.counts(margin[::step] > settings.threshold))
+            rounds.add(part.counts(margin[::step] > settings.threshold))
     return rounds.choose()
 
 

@@ -183,12 +183,8 @@ def boost(
         if check is not None:
             check()
         rounds += [record._replace(leaves=None) for record in found]
-        if counting is None:
-            for record in found:
-                offers.add_counts(record.selection_counts)
-        else:
-            for measured in counting.look(found):
-                offers.add_measured(measured)
+        for offered in [r.selection_counts for r in found] if counting is None else counting.look(found):
+            offers.add(offered)
         is_last = stopped is not None or len(rounds) == settings.n_estimators
         if len(rounds) < due and not (is_last and due < math.inf):
             continue
