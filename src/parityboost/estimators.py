@@ -76,24 +76,26 @@ class BoostedClassifier(FairClassifier):
         X = self._read_table(X, reset=True)
         rng = check_random_state(self.random_state)
         read, about = self._read_fit(X, y, sensitive_features, sample_weight)
-        settings, rows = about.settings, training.counted_rows(read)
-        if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
-            rows = rows.on_host()
+        settings, n_groups = about.settings, len(about.groups)
+        stay = settings.threshold != "per_group" and on_card(X) and len(X) > EXACT_ROWS
+        rows = training.counted_rows(read, stay)
         unit = rows_per_weight(sample_weight, len(X))
+        X_chosen_on, chosen_on = X, None
         if validation is None:
-            split = samples.hold_out(X, rows, given.get("validation_fraction"), rng)
+            train_on, chosen_on = samples.hold_out(rows, given.get("validation_fraction"), rng)
         else:
-            X_chosen, chosen = self._read_validation(validation, about)
-            split = samples.Split(X, rows, X_chosen, training.counted_rows(chosen).on_host())
-            unit = rows_per_weight((*validation, None, None)[3], len(X_chosen))
+            X_chosen_on, read_to_choose = self._read_validation(validation, about)
+            train_on, chosen_on = rows, training.counted_rows(read_to_choose)
+            unit = rows_per_weight((*validation, None, None)[3], len(X_chosen_on))
         source = None
         if settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
-            if split.selection is not None:
-                held = split.selection
-                source = source.agreeing_with(split.X_selection, held.positions, held.cell % len(about.groups))
+            if chosen_on is not None:
+                source = source.agreeing_with(X_chosen_on, chosen_on.positions, chosen_on.cell % n_groups)
         with Team(1 if estimator is not None else effective_n_jobs(self.n_jobs), device) as team:
-            train, selection = split.samples(len(about.groups), team)
+            train = selection = samples.Sample(train_on.cell, n_groups, train_on.masses, train_on.positions, team)
+            if chosen_on is not None:
+                selection = samples.Sample(chosen_on.cell, n_groups, chosen_on.masses, chosen_on.positions, team)
             is_apart = selection is not train
             totals = train.totals, selection.totals if is_apart else None
             training.check(about, *totals, given.get("validation_fraction"), read.sensitive_names)
@@ -101,17 +103,17 @@ class BoostedClassifier(FairClassifier):
             columns = None
             if estimator is not None:
                 training.check_estimator(estimator, self.get_params(deep=False))
-                tables = split.X, train, split.X_selection, selection
+                tables = X, train, X_chosen_on, selection
                 learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *tables, start, rng)
             else:
-                coded = samples.code_tables(split, train, selection, self.max_bins, self.categorical_features)
+                tables = X, train_on, train, X_chosen_on, selection
+                coded = samples.code_tables(*tables, self.max_bins, self.categorical_features)
                 columns = column_names(X)
                 if source is not None:
-                    group = rows.cell % len(about.groups)
-                    source = source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
+                    source = source.with_codes(coded.bundles.binner, X, rows.positions, rows.cell % n_groups)
                 learner = self._stump_learner(coded, about, start, rng)
                 del coded
-            del rows, split, train, selection  # the learner keeps what it needs
+            del rows, train_on, chosen_on, tables, train, selection  # the learner keeps what it needs
             bar = self._progress_bar(self.n_estimators) if self.verbose else None
             boosted = boost(learner, settings, bar, unit)
             if bar is not None:

@@ -29,7 +29,7 @@ from ._model.dial import FAIR, Point
 from ._model.glass_box import About, GlassBox
 from ._model.grid import all_on_grid
 from ._table.grouping import check_groups, how_to_cut
-from ._table.reading import Labels
+from ._table.reading import Labels, stratified_split
 from ._table.sources import column_names, find_categorical, read_sources
 from ._table.weights import read_class_weight, rows_per_weight
 from .notions import NoNotion, StatisticalParity
@@ -234,13 +234,13 @@ class ParityBoostClassifier(FairClassifier):
         """
         from ._fit.bags import CodeTable
         from ._fit.training import counted_rows
-        from ._table.binning import Binner
+        from ._table.binning import Binner, Bundles
 
         self._forget()
         X = self._read_table(X, reset=True)
         rng = check_random_state(self.random_state)
         read, about = self._read_fit(X, y, sensitive_features, sample_weight)
-        rows = counted_rows(read).on_host()
+        rows = counted_rows(read)
         folds = self._folds(about, rows, X, rng, read.sensitive_names)
         unit = of_choice = rows_per_weight(sample_weight, len(X))
         X_given = given = None
@@ -254,14 +254,13 @@ class ParityBoostClassifier(FairClassifier):
             categorical = find_categorical(X, sources, self.categorical_features)
             masses = rows.masses.values_or_none
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team)
-            table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
+            codes = binner.encode(sources, rows.positions, team)
+            bundles = Bundles.of(binner, [codes], team)
+            table = CodeTable(bundles, bundles.consume(codes, team))
         if about.settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
             source = source.with_codes(binner, X, rows.positions, rows.cell % len(about.groups))
             about = replace(about, source=source)
-
-        def train(settings: Settings, class_weight: Any) -> Any:
-            return self._train(about, folds, rows, table, settings, class_weight, unit)
 
         def rows_to_choose_on(trained: Any) -> SelectionData:
             if given is None:
@@ -270,6 +269,7 @@ class ParityBoostClassifier(FairClassifier):
             margins = [end.effects.predict(binner, X_given, n_jobs)[given.positions] for end in trained.ends]
             return SelectionData(given.cell, weight, len(about.groups), blends(margins, trained.weights))
 
+        train = partial(self._train, about, folds, rows, table, unit)
         self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, column_names(X))
         return self
 
@@ -338,7 +338,7 @@ class ParityBoostClassifier(FairClassifier):
         return replace(selection, margins=lambda: islice(selection.margins(), FAIR, FAIR + 1))
 
     def _train(
-        self, about: About, folds: list[Any], rows: Any, table: Any, settings: Settings, class_weight: Any, unit: float
+        self, about: About, folds: list[Any], rows: Any, table: Any, unit: float, settings: Settings, class_weight: Any
     ) -> Any:
         """Train all bags, and average them; with a dial the plain ones and the fair ones."""
         from ._fit.bags import Trained, combine, dial_between, same_cells, train_bags
@@ -371,11 +371,13 @@ class ParityBoostClassifier(FairClassifier):
 
     def _folds(self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str]) -> list[Any]:
         """Which rows each bag trains on and which it holds out."""
-        from ._fit.bags import check_classes, draw_folds, read_folds
+        from ._fit.bags import Fold, read_folds
         from ._fit.samples import none_held_out
 
         if isinstance(self.n_bags, Integral):
-            folds = draw_folds(rows, int(self.n_bags), float(self.validation_fraction or 0), rng)
+            share = float(self.validation_fraction or 0)
+            drawn = (stratified_split(rows.cell, share, rng) for _ in range(int(self.n_bags)))
+            folds = [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
             if not len(folds[0].held):
                 cut = how_to_cut(about.groups, names)
                 raise ValueError(f"{none_held_out(len(rows.cell))}: {cut or HOW_TO_HOLD_OUT}")
@@ -385,9 +387,7 @@ class ParityBoostClassifier(FairClassifier):
                 "n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
                 f"{self.n_bags!r}"
             )
-        folds = read_folds(self.n_bags, rows, len(about.groups), X)
-        check_classes(folds, rows.cell >= len(about.groups), about.labels.shown)
-        return folds
+        return read_folds(self.n_bags, rows, len(about.groups), X, about.labels.shown)
 
     def _settings(self) -> Settings:
         settings = super()._settings()
@@ -418,7 +418,11 @@ class ParityBoostClassifier(FairClassifier):
         settings, bags = about.settings, trained.bags
         stages = [replace(selection, margins=partial(iter, [margin])) for margin in selection.margins()]
         choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
-        points = tuple(map(_point, stages, choices))
+        points = []
+        for stage, choice in zip(stages, choices, strict=True):
+            threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
+            calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
+            points.append(Point(threshold, float(choice.own.ber), float(choice.own.violation), calibrator))
         at = 0
         if trained.dial is not None:
             at = FAIR
@@ -431,7 +435,7 @@ class ParityBoostClassifier(FairClassifier):
         tables = fair.effects, fair.importances, fair.spread
         self._box = GlassBox(about, point.threshold, binner, *tables, point.calibrator)
         if trained.dial is not None:
-            dial = replace(trained.dial, points=points)
+            dial = replace(trained.dial, points=tuple(points))
             self._box = replace(self._box, dial=dial).at_fairness(dial.weights[at])
         if about.source is not None:
             self._group_thresholds = np.stack([np.asarray(each.threshold) for each in points])
@@ -580,13 +584,6 @@ def held_out(trained: Any, rows: Any, n_groups: int) -> SelectionData:
     held = rows.at(trained.ends[-1].rows)
     weight = held.masses.values.astype(np.float64) * held.masses.unit
     return SelectionData(held.cell, weight, n_groups, blends([end.margins for end in trained.ends], trained.weights))
-
-
-def _point(stage: SelectionData, choice: Any) -> Point:
-    """What a choice of the threshold comes to."""
-    threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
-    calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
-    return Point(threshold, float(choice.measures.ber[0]), float(choice.measures.violation[0]), calibrator)
 
 
 def blends(margins: list[Floats], weights: tuple[float, ...]) -> Any:

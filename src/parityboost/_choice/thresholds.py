@@ -304,7 +304,18 @@ class Counting:
             self._look_at_margins()
         else:
             self._move_and_look(rounds)
-        return [self._measured(j) for j in range(len(rounds))]
+        (looked, *_), sample, measured = self._room, self._sample, []
+        for j in range(len(rounds)):
+            n, n_entries, n_front = int(looked.n_thresholds[j]), int(looked.n_entries[j]), int(looked.n_fronts[j])
+            entries = looked.cells[j, :n_entries], looked.mass[j, :n_entries]
+            thresholds, n_below = looked.thresholds[j, :n], looked.n_below[j, :n]
+            found = Candidates(thresholds, n_below, *entries, sample.masses.unit, sample.totals)
+            if self._is_measured:
+                front, measures = looked.fronts[j, :n_front], Measures(*looked.measures[j, :, :n])
+                measured.append(Measured(found, measures, int(looked.lowest[j]), front, found.counts(front)))
+            else:
+                measured.append(found.measured(self._settings, self._unit))
+        return measured
 
     def _make_room(self, n_rounds: int, has_mass: bool) -> Any:
         """Where rounds are looked at, and rows sorted or counted: made at the first look."""
@@ -340,14 +351,3 @@ class Counting:
             n = kernels.list_buckets(counts, GRID, shift, lowest, *room)
         looked.n_entries[0] = n
         kernels.measure_entries(0, n, *self._measuring, looked)
-
-    def _measured(self, j: int) -> Measured:
-        looked, sample = self._room[0], self._sample
-        n, n_entries, n_front = int(looked.n_thresholds[j]), int(looked.n_entries[j]), int(looked.n_fronts[j])
-        entries = looked.cells[j, :n_entries], looked.mass[j, :n_entries]
-        thresholds, n_below = looked.thresholds[j, :n], looked.n_below[j, :n]
-        found = Candidates(thresholds, n_below, *entries, sample.masses.unit, sample.totals)
-        if not self._is_measured:
-            return found.measured(self._settings, self._unit)
-        front = looked.fronts[j, :n_front]
-        return Measured(found, Measures(*looked.measures[j, :, :n]), int(looked.lowest[j]), front, found.counts(front))

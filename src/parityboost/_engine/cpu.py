@@ -487,7 +487,7 @@ class CpuRows:
         """Give all rows of a cell the weight ``start[cell]``, and list them."""
         values = np.asarray(start, dtype=np.float64)[self.cell()]
         self.weights = Weights(values, self._room_to_list(), np.zeros(len(self.arrays.blocks), dtype=np.int64))
-        self.list_anew(classes)
+        list_anew(self.arrays, self.weights, classes)
 
     def add_changes(self, histograms: Array) -> None:
         """Add what rows gained to ``histograms[bundle, class, :, joint code]``, once."""

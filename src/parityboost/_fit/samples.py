@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats, Integers, on_card, to_host
 from .._caller import warn_caller
 from .._engine.codes import BLOCK_ROWS, BYTES_PER_ROW, MISSING
+from .._engine.cpu import CpuRows
 from .._engine.kernels.columns import hash_rows
 from .._engine.threads import Team
 from .._table.binning import EXACT_ROWS, Binner, Bundles
@@ -137,12 +138,7 @@ class Sample:
             self.cell_mass = np.array([self.masses.values[first:stop].sum() for first, stop in cells], dtype=np.int64)
         else:
             self.cell_mass = self.sizes.astype(np.int64)
-        self.totals = self._totals()
-
-    def _totals(self) -> Floats:
-        """Weight per [group, class]."""
-        totals: Floats = self.cell_mass.astype(np.float64) * self.masses.unit
-        return totals.reshape(2, self.n_groups).T
+        self.totals = (self.cell_mass.astype(np.float64) * masses.unit).reshape(2, n_groups).T  # [group, class]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -157,15 +153,14 @@ class Sample:
         """The class of each row."""
         return np.repeat([0, 1], [self.n_negative, len(self) - self.n_negative])
 
-    @property
-    def sample_weight(self) -> Floats:
-        """The weight of each row; empty for one each."""
-        return self.masses.values.astype(np.float64) * self.masses.unit
-
     def place(self, codes: Codes, bundle_of: Any) -> Any:
         """The rows with their joint codes, as a :class:`CpuRows` or what has the same passes."""
-        given = self.masses.values, self.masses.unit, self.blocks, self.cell_mass, bundle_of
-        return self.team.place_rows(codes, *given)
+        given = codes, self.masses.values, self.masses.unit, self.blocks, self.cell_mass, bundle_of
+        if self.team.device == "cpu":
+            return CpuRows(*given, self.team.run)
+        from .._engine.cuda.rows import CudaRows
+
+        return CudaRows(*given, self.team.card)
 
     def counts(self, positive: Integers) -> Floats:
         """``counts[group, y_true, y_pred]`` from the mass of positive predictions per cell."""
@@ -250,39 +245,20 @@ class Part(NamedTuple):
     cell: NDArray[Any]
     masses: Masses
 
-    def on_host(self) -> Part:
-        return self._replace(cell=to_host(self.cell))
-
     def at(self, chosen: Any) -> Part:
         return Part(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
 
 
-class Split(NamedTuple):
-    """The rows of X to train on, and those of another table, or of X as well, that θ is chosen on."""
-
-    X: Any
-    train: Part
-    X_selection: Any
-    selection: Part | None  # None for the training rows themselves
-
-    def samples(self, n_groups: int, team: Team) -> tuple[Sample, Sample]:
-        """Both kinds of rows as samples; one and the same if θ is chosen on the training rows."""
-        train = Sample(self.train.cell, n_groups, self.train.masses, self.train.positions, team)
-        if self.selection is None:
-            return train, train
-        return train, Sample(self.selection.cell, n_groups, self.selection.masses, self.selection.positions, team)
-
-
-def hold_out(X: Any, rows: Part, fraction: float | None, rng: np.random.RandomState) -> Split:
-    """Some of the rows to choose θ on, a share of each cell; none if the share is None or no cell has two rows."""
+def hold_out(rows: Part, fraction: float | None, rng: np.random.RandomState) -> tuple[Part, Part | None]:
+    """Rows to train on and some to choose θ on, a share of each cell; none if that is None or no cell has two rows."""
     if fraction is None:
-        return Split(X, rows, X, None)
-    rows = rows.on_host()
+        return rows, None
+    rows = rows._replace(cell=to_host(rows.cell))
     train_at, selection_at = stratified_split(rows.cell, fraction, rng)
     if len(selection_at):
-        return Split(X, rows.at(train_at), X, rows.at(selection_at))
+        return rows.at(train_at), rows.at(selection_at)
     warn_of_none_held_out(len(rows.cell))
-    return Split(X, rows, X, None)
+    return rows, None
 
 
 def warn_of_none_held_out(n_rows: int) -> None:
@@ -310,20 +286,19 @@ class CodedTables(NamedTuple):
 
 
 def code_tables(
-    split: Split, train: Sample, selection: Sample, max_bins: int, categorical_features: Any
+    X: Any, rows: Part, train: Sample, X_selection: Any, selection: Sample, max_bins: int, categorical_features: Any
 ) -> CodedTables:
     """Learn the bins from the training rows, and encode these and those that θ is chosen on."""
-    sources = read_sources(split.X)
-    categorical = find_categorical(split.X, sources, categorical_features)
-    selection_sources = sources if split.X_selection is split.X else read_sources(split.X_selection)
+    sources = read_sources(X)
+    categorical = find_categorical(X, sources, categorical_features)
+    selection_sources = sources if X_selection is X else read_sources(X_selection)
     if train.team.device != "cpu" and len(train) > EXACT_ROWS:  # for fewer rows it does not pay
         n_rows = len(train) + (0 if selection is train else len(selection))
         train.team.card.require(n_rows * (2 * len(sources) + BYTES_PER_ROW))
         same = selection_sources is sources
         sources = place_sources(sources, train.team.card.place)
         selection_sources = sources if same else place_sources(selection_sources, train.team.card.place)
-    masses = split.train.masses.values_or_none
-    binner = Binner.fit(sources, split.train.positions, masses, max_bins, categorical, train.team)
+    binner = Binner.fit(sources, rows.positions, rows.masses.values_or_none, max_bins, categorical, train.team)
     return _code(binner, sources, train, selection_sources, selection)
 
 

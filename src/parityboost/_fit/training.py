@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
-from .._arrays import Floats
+from .._arrays import Floats, to_host
 from .._choice.frontier import SelectionData
 from .._model.glass_box import About
 from .._stats.rates import balanced_error_rate, error_rate
@@ -20,9 +20,9 @@ from .samples import Part, to_masses
 History = dict[str, "NDArray[Any] | list[str]"]  # plain columns, which every store of models can hold
 
 
-def counted_rows(rows: LabelledRows) -> Part:
-    """The rows that count, with sample weights as integers."""
-    return Part(rows.positions, rows.cell, to_masses(rows.weights))
+def counted_rows(rows: LabelledRows, stay: bool = False) -> Part:
+    """The rows that count, with sample weights as integers; their cells may stay on the graphics card."""
+    return Part(rows.positions, rows.cell if stay else to_host(rows.cell), to_masses(rows.weights))
 
 
 def check(

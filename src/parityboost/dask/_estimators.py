@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base import FairClassifier
 from .._choice.frontier import Points, SelectionData
-from .._choice.settings import Settings
 from .._engine.threads import Team
 from .._fit import training
 from .._fit.advice import Fitted
@@ -338,10 +337,7 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
                     return held_out(trained, rows, len(about.groups))
                 return rows_judged(given, judged, trained, binner)
 
-            def train(settings: Settings, class_weight: Any) -> Any:
-                return self._train(about, folds, rows, coded, settings, class_weight, unit)
-
-            columns = column_names(there.data.meta)
+            columns, train = column_names(there.data.meta), partial(self._train, about, folds, rows, coded, unit)
             with coded.on_shards() as crew:
                 self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, columns)
                 self._traffic = crew.n_messages, crew.sent, crew.received

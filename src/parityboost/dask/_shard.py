@@ -219,7 +219,7 @@ class RemoteSample(Sample):
         self.n_given, self._n_rows, self.sizes, self.cell_mass, self._mass_of = made
         self.n_groups, self.team, self.masses = n_groups, team, Masses(np.empty(0, dtype=np.int64), unit)
         self.n_negative = int(self.sizes[:n_groups].sum())
-        self.totals = self._totals()
+        self.totals = (self.cell_mass.astype(np.float64) * unit).reshape(2, n_groups).T
         self._in_use = codes_in_use(bundles.sizes)
         self._gained = np.zeros(self._in_use.shape, dtype=np.int64)  # what the histograms have not been told
 
