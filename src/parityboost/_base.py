@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -31,6 +31,7 @@ from ._table.grouping import Grouping, Sensitive
 from ._table.reading import LabelledRows, Labels, read_rows, read_validation
 from ._table.sources import read_table
 from ._table.values import take_rows, to_pandas
+from ._table.weights import rows_per_weight
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 # A threshold for each of more groups would be chosen on a handful of rows, and take long.
@@ -86,6 +87,14 @@ def has_glass_box(model: Any) -> bool:
     return True
 
 
+class Data(NamedTuple):
+    """A table that was read, and the rows of it that count."""
+
+    X: Any
+    rows: LabelledRows
+    unit: float  # how many rows a weight of one stands for
+
+
 class FairClassifier(ClassifierMixin, BaseEstimator):
     """A classifier whose fitted model is one value; what it says about the rows of a table."""
 
@@ -111,6 +120,53 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__predict_log_proba: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__decision_function: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
+    ) -> Self:
+        """Train on X, y.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; missing values are fine.
+        y : array-like of shape (n_samples,)
+            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
+        sensitive_features : array-like, Series or DataFrame, optional
+            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
+            of X.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
+        validation : tuple, optional
+            Data to choose θ or the final threshold on, instead of rows of X that are held out: ``(X, y)``, ``(X, y,
+            sensitive_features)`` or ``(X, y, sensitive_features, sample_weight)``.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        X = self._read_table(X, reset=True)
+        sensitive, stated = self._sensitive(), (vars(self).get("positive"), vars(self).get("favourable"))
+        given = X, y, sensitive_features, sample_weight, sensitive
+        rows = read_rows(*given, positive=stated[0], favourable=stated[1])
+        data, held = Data(X, rows, rows_per_weight(sample_weight, len(X))), None
+        about = self._about_rows(rows, sensitive, self._settings(), len(rows.positions))
+        if validation is not None:
+
+            def read(X: Any, *given: Any) -> tuple[Any, LabelledRows]:
+                table = self._read_table(X, reset=False)
+                return table, self._read_known(about, table, *given)
+
+            table, rows = read_validation(validation, self._sensitive(about), read)
+            held = Data(table, rows, rows_per_weight((*validation, None, None)[3], len(table)))
+        self._fit_rows(about, data, held, sensitive_features)
+        return self
+
+    def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
+        """Train on the rows that were read, choose on others if there are some, and keep what was fitted."""
+        raise NotImplementedError
 
     # The fitted model
 
@@ -509,22 +565,6 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         elif given.get("threshold") == "per_group":
             needed_for = "threshold='per_group' ('auto' does without)"
         return Sensitive(feature, grouping, needed_for, type(self).__name__)
-
-    def _read_fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[LabelledRows, About]:
-        """The rows that count, and what is known before training."""
-        sensitive, stated = self._sensitive(), (vars(self).get("positive"), vars(self).get("favourable"))
-        given = X, y, sensitive_features, sample_weight, sensitive
-        rows = read_rows(*given, positive=stated[0], favourable=stated[1])
-        return rows, self._about_rows(rows, sensitive, self._settings(), len(rows.positions))
-
-    def _read_validation(self, validation: Any, about: About) -> tuple[Any, LabelledRows]:
-        """X of the tuple that `fit` is given to choose on, and the rows of it that count."""
-
-        def read(X: Any, *given: Any) -> tuple[Any, LabelledRows]:
-            table = self._read_table(X, reset=False)
-            return table, self._read_known(about, table, *given)
-
-        return read_validation(validation, self._sensitive(about), read)
 
     def _read_known(self, about: About, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LabelledRows:
         """The rows that count of a table that was read, of labels and groups that are known."""

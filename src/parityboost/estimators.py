@@ -11,19 +11,18 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats, on_card
-from ._base import CONSTRAINTS, OF_THE_PAPER, FairClassifier, is_number
+from ._base import CONSTRAINTS, OF_THE_PAPER, Data, FairClassifier, is_number
 from ._engine.threads import Team
 from ._model.glass_box import About, FittedModel, probabilities
 from ._table.binning import EXACT_ROWS
 from ._table.sources import column_names
 from ._table.values import to_pandas
-from ._table.weights import read_class_weight, rows_per_weight
+from ._table.weights import read_class_weight
 from .notions import FairnessNotion
 
 if TYPE_CHECKING:
@@ -35,37 +34,12 @@ __all__ = ["AdaFairClassifier"]
 class BoostedClassifier(FairClassifier):
     """A classifier of one training, whose rounds are kept: another θ makes another model."""
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
-    ) -> Self:
-        """Train on X, y.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers, booleans, categories and strings; missing values are fine.
-        y : array-like of shape (n_samples,)
-            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
-        sensitive_features : array-like, Series or DataFrame, optional
-            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
-            of X.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
-        validation : tuple, optional
-            Data to choose θ on: ``(X, y)``, ``(X, y, sensitive_features)`` or ``(X, y, sensitive_features,
-            sample_weight)``. Replaces the split by ``validation_fraction``.
-
-        Returns
-        -------
-        self
-        """
+    def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit import samples, training  # numba is needed only now
         from ._fit.advice import Fitted
         from ._fit.estimator import EstimatorLearner
         from ._fit.loop import boost, starting_factors
 
-        self._forget()
         given = vars(self)  # AdaBoost has fewer parameters
         estimator, device = given.get("estimator"), given.get("device", "cpu")
         if estimator is not None and device != "cpu":
@@ -73,20 +47,16 @@ class BoostedClassifier(FairClassifier):
                 f'device="cuda" is for the native trees, and {type(estimator).__name__} trains wherever it does: leave '
                 'out the estimator, or use device="cpu"'
             )
-        X = self._read_table(X, reset=True)
+        # Whom to train on, and whom to choose θ on if they are others.
+        X, settings, n_groups = data.X, about.settings, len(about.groups)
         rng = check_random_state(self.random_state)
-        read, about = self._read_fit(X, y, sensitive_features, sample_weight)
-        settings, n_groups = about.settings, len(about.groups)
         stay = settings.threshold != "per_group" and on_card(X) and len(X) > EXACT_ROWS
-        rows = training.counted_rows(read, stay)
-        unit = rows_per_weight(sample_weight, len(X))
-        X_chosen_on, chosen_on = X, None
-        if validation is None:
+        rows = training.counted_rows(data.rows, stay)
+        X_chosen_on, _, unit = held or data
+        if held is None:
             train_on, chosen_on = samples.hold_out(rows, given.get("validation_fraction"), rng)
         else:
-            X_chosen_on, read_to_choose = self._read_validation(validation, about)
-            train_on, chosen_on = rows, training.counted_rows(read_to_choose)
-            unit = rows_per_weight((*validation, None, None)[3], len(X_chosen_on))
+            train_on, chosen_on = rows, training.counted_rows(held.rows)
         source = None
         if settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
@@ -98,7 +68,7 @@ class BoostedClassifier(FairClassifier):
                 selection = samples.Sample(chosen_on.cell, n_groups, chosen_on.masses, chosen_on.positions, team)
             is_apart = selection is not train
             totals = train.totals, selection.totals if is_apart else None
-            training.check(about, *totals, given.get("validation_fraction"), read.sensitive_names)
+            training.check(about, *totals, given.get("validation_fraction"), data.rows.sensitive_names)
             start = starting_factors(train.totals, read_class_weight(given.get("class_weight"), about.labels.outcomes))
             columns = None
             if estimator is not None:
@@ -122,7 +92,6 @@ class BoostedClassifier(FairClassifier):
             kept = training.keep(boosted, learner, about, columns, given.get("max_depth", 1))
             del learner  # and with it whatever is on a device
         self._keep(about, kept, Fitted(boosted, about, kept.selection, unit, columns).messages())
-        return self
 
     def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""

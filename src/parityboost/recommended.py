@@ -12,14 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats
-from ._base import CONSTRAINTS, FairClassifier
+from ._base import CONSTRAINTS, Data, FairClassifier
 from ._choice.frontier import SelectionData
 from ._choice.rule import Choice
 from ._choice.settings import Settings
@@ -31,7 +30,7 @@ from ._model.grid import all_on_grid
 from ._table.grouping import check_groups, how_to_cut
 from ._table.reading import Labels, stratified_split
 from ._table.sources import column_names, find_categorical, read_sources
-from ._table.weights import read_class_weight, rows_per_weight
+from ._table.weights import read_class_weight
 from .notions import NoNotion, StatisticalParity
 
 __all__ = ["ParityBoostClassifier"]
@@ -208,46 +207,15 @@ class ParityBoostClassifier(FairClassifier):
     verbose: int = 0
     random_state: Any = None
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
-    ) -> Self:
-        """Train on X, y.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers, booleans, categories and strings; missing values are fine.
-        y : array-like of shape (n_samples,)
-            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
-        sensitive_features : array-like, Series or DataFrame, optional
-            The group of each instance. Not needed if ``sensitive_feature`` names columns of X.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each instance: weight 2 equals a repeated row.
-        validation : tuple, optional
-            Data to choose the final threshold on, instead of the rows that the trainings held out: ``(X, y)``, ``(X, y,
-            sensitive_features)`` or ``(X, y, sensitive_features, sample_weight)``.
-
-        Returns
-        -------
-        self
-        """
+    def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit.bags import CodeTable
         from ._fit.training import counted_rows
         from ._table.binning import Binner, Bundles
 
-        self._forget()
-        X = self._read_table(X, reset=True)
-        rng = check_random_state(self.random_state)
-        read, about = self._read_fit(X, y, sensitive_features, sample_weight)
-        rows = counted_rows(read)
-        folds = self._folds(about, rows, X, rng, read.sensitive_names)
-        unit = of_choice = rows_per_weight(sample_weight, len(X))
-        X_given = given = None
-        if validation is not None:
-            X_given, given = self._read_validation(validation, about)
-            of_choice = rows_per_weight((*validation, None, None)[3], len(X_given))
-        self._check_parts(about, rows.cell, folds, None if given is None else given.cell, read.sensitive_names)
+        X, names = data.X, data.rows.sensitive_names
+        rows = counted_rows(data.rows)
+        folds = self._folds(about, rows, X, check_random_state(self.random_state), names)
+        self._check_parts(about, rows.cell, folds, None if held is None else held.rows.cell, names)
         n_jobs = effective_n_jobs(self.n_jobs)
         with Team(n_jobs) as team:
             sources = read_sources(X)
@@ -263,15 +231,15 @@ class ParityBoostClassifier(FairClassifier):
             about = replace(about, source=source)
 
         def rows_to_choose_on(trained: Any) -> SelectionData:
-            if given is None:
+            if held is None:
                 return held_out(trained, rows, len(about.groups))
+            given = held.rows
             weight = np.empty(0) if given.weights is None else given.weights
-            margins = [end.effects.predict(binner, X_given, n_jobs)[given.positions] for end in trained.ends]
+            margins = [end.effects.predict(binner, held.X, n_jobs)[given.positions] for end in trained.ends]
             return SelectionData(given.cell, weight, len(about.groups), blends(margins, trained.weights))
 
-        train = partial(self._train, about, folds, rows, table, unit)
-        self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, column_names(X))
-        return self
+        train = partial(self._train, about, folds, rows, table, data.unit)
+        self._train_and_choose(about, train, rows_to_choose_on, (held or data).unit, binner, column_names(X))
 
     def _check_parts(self, about: About, cell: Any, folds: list[Any], validation: Any, names: list[str]) -> None:
         """Whether the rates of the notion are defined in every part of the rows; ``validation`` has cells as well."""

@@ -189,14 +189,9 @@ def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> Coded
     ``columns`` are the codes of the rows, an array per column of X; they are consumed.
     """
     has_missing, has_other = np.zeros((2, len(columns)), dtype=np.bool_)
-
-    def task(first: int, last: int) -> None:
-        for j in range(first, last):
-            column = bundles.binner.columns[j]
-            has_missing[j] = bool((columns[j] == MISSING).any())
-            has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
-
-    sample.team.run(task, len(columns), len(sample))
+    for j, column in enumerate(bundles.binner.columns):
+        has_missing[j] = bool((columns[j] == MISSING).any())
+        has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
     return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
 
 
