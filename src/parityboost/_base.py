@@ -612,11 +612,11 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """Stumps or trees of depth two."""
         from ._fit.trees import Growing, TreeLearner, read_orders, read_partners  # numba is needed only now
 
-        names = [column.name for column in bundles.binner.columns]
-        orders = read_orders(vars(self).get("monotonic_cst"), names, bundles.binner)
-        partners = read_partners(vars(self).get("interaction_cst"), names)
-        rate = float(vars(self).get("learning_rate")) if vars(self).get("update") == "real" else None
-        growing = Growing(vars(self).get("max_depth", 1), vars(self).get("criterion"), orders, partners, rate)
+        given, names = vars(self), [column.name for column in bundles.binner.columns]
+        orders = read_orders(given.get("monotonic_cst"), names, bundles.binner)
+        partners = read_partners(given.get("interaction_cst"), names)
+        rate = float(given["learning_rate"]) if given.get("update") == "real" else None
+        growing = Growing(given.get("max_depth", 1), given["criterion"], orders, partners, rate)
         return TreeLearner(bundles, train, selection, start, growing)
 
     def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Any:

@@ -73,17 +73,19 @@ class BoostedClassifier(FairClassifier):
             columns = None
             if estimator is not None:
                 training.check_estimator(estimator, self.get_params(deep=False))
-                tables = X, train, X_chosen_on, selection
-                learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *tables, start, rng)
+                of_both = X, train, X_chosen_on, selection
+                learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *of_both, start, rng)
             else:
-                tables = X, train_on, train, X_chosen_on, selection
-                coded = samples.code_tables(*tables, self.max_bins, self.categorical_features)
+                how = self.max_bins, self.categorical_features
+                coded = samples.code_tables(X, train_on, train, X_chosen_on, selection, *how)
                 columns = column_names(X)
                 if source is not None:
-                    source = source.with_codes(coded.bundles.binner, X, rows.positions, rows.cell % n_groups)
+                    binner = coded.bundles.binner
+                    pairs = source.code_pairs(binner, X, rows.positions, rows.cell % n_groups)
+                    source = source.with_pairs(binner, pairs)
                 learner = self._stump_learner(coded, about, start, rng)
                 del coded
-            del rows, train_on, chosen_on, tables, train, selection  # the learner keeps what it needs
+            del rows, train_on, chosen_on, train, selection  # the learner keeps what it needs
             bar = self._progress_bar(self.n_estimators) if self.verbose else None
             boosted = boost(learner, settings, bar, unit)
             if bar is not None:

@@ -227,8 +227,8 @@ class ParityBoostClassifier(FairClassifier):
             table = CodeTable(bundles, bundles.consume(codes, team))
         if about.settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
-            source = source.with_codes(binner, X, rows.positions, rows.cell % len(about.groups))
-            about = replace(about, source=source)
+            pairs = source.code_pairs(binner, X, rows.positions, rows.cell % len(about.groups))
+            about = replace(about, source=source.with_pairs(binner, pairs))
 
         def rows_to_choose_on(trained: Any) -> SelectionData:
             if held is None:
@@ -311,7 +311,6 @@ class ParityBoostClassifier(FairClassifier):
         """Train all bags, and average them; with a dial the plain ones and the fair ones."""
         from ._fit.bags import Trained, combine, dial_between, same_cells, train_bags
         from ._fit.loop import starting_factors
-        from ._fit.progress import BagsProgress
         from ._fit.trees import read_orders
 
         start = read_class_weight(class_weight, about.labels.outcomes)
@@ -323,7 +322,8 @@ class ParityBoostClassifier(FairClassifier):
         if self.verbose:
             n_trainings = len(folds) * (2 if self.dial else 1)
             n_rows = sum(len(fold.train) for fold in folds) // len(folds)
-            progress = BagsProgress(self._progress_bar(n_trainings * self.n_estimators, n_rows), self.n_estimators)
+            progress = self._progress_bar(n_trainings * self.n_estimators, n_rows)
+            progress.of_each = self.n_estimators
         how = len(about.groups), make_learner, unit, effective_n_jobs(self.n_jobs), self.device, progress
         bags = train_bags(folds, rows, table, settings, *how)
         ends, dial = [combine(bags, rows, table)], None

@@ -118,12 +118,20 @@ def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[F
     each group's threshold in turn moves to its best place, until none gets better.
     """
     curves = [_curve(found, k) for k in range(len(found.totals))]
-    reached = [
-        _descend(start, curves, found, cost)
-        for start in (np.full(len(curves), common), *_level_starts(curves, found, cost))
-    ]
+    groups, levels = np.arange(len(curves)), np.linspace(0.0, 1.0, N_LEVELS)
+    starts = [np.full(len(curves), common)]
+    for classes in ([0], [1], [0, 1]):  # for each kind of rate, the best of the levels that all groups can share
+        places = []
+        for group, curve in enumerate(curves):
+            total = found.totals[group, classes].sum()
+            rate = found.negatives[curve, group][:, classes].sum(axis=1) / (total if total > 0 else 1.0)
+            above = np.searchsorted(rate, levels).clip(max=len(rate) - 1)
+            below = np.maximum(above - 1, 0)
+            places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
+        at = np.column_stack(places)
+        starts.append(at[first_minimum(cost(to_counts(found.negatives[at, groups], found.totals)))])
+    reached = [_descend(start, curves, found, cost) for start in starts]
     at = reached[first_minimum(np.array([lowest for lowest, _ in reached]))][1]
-    groups = np.arange(len(curves))
     return to_counts(found.negatives[at, groups], found.totals), found.thresholds[at]
 
 
@@ -141,22 +149,6 @@ def _curve(found: Candidates, group: int) -> Positions:
         levels = np.linspace(rate[0], rate[-1], most)
         curve = curve[np.unique(np.searchsorted(rate, levels).clip(max=len(curve) - 1))]
     return curve
-
-
-def _level_starts(curves: list[Positions], found: Candidates, cost: Cost) -> Iterator[Positions]:
-    """For each kind of rate, the candidates per group at the best of the levels that all groups can share."""
-    groups = np.arange(len(curves))
-    levels = np.linspace(0.0, 1.0, N_LEVELS)
-    for classes in ([0], [1], [0, 1]):
-        places = []
-        for group, curve in enumerate(curves):
-            total = found.totals[group, classes].sum()
-            rate = found.negatives[curve, group][:, classes].sum(axis=1) / (total if total > 0 else 1.0)
-            above = np.searchsorted(rate, levels).clip(max=len(rate) - 1)
-            below = np.maximum(above - 1, 0)
-            places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
-        at = np.column_stack(places)
-        yield at[first_minimum(cost(to_counts(found.negatives[at, groups], found.totals)))]
 
 
 def _descend(start: Positions, curves: list[Positions], found: Candidates, cost: Cost) -> tuple[float, Positions]:

@@ -432,25 +432,7 @@ def sum_masses(codes: Array, mass: Array, n_negative: int, mass_of: Array, first
 
 
 class CpuRows:
-    """The rows of a sample, sorted by cell.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_bundles, n_rows)
-        Joint codes.
-    mass : ndarray of int64
-        The sample weight of each row, empty for one each.
-    unit : float
-        What a mass of one weighs.
-    blocks : ndarray of shape (n_blocks, 3)
-        Cell, first row, last row + 1.
-    cell_mass : ndarray of int64
-        Mass per cell.
-    bundle_of : ndarray
-        The bundle of each feature.
-    run : function
-        Calls a task with ranges of work, as :meth:`Team.run` does.
-    """
+    """The rows of a sample, sorted by cell; ``run`` shares work among threads, as :meth:`Team.run` does."""
 
     def __init__(
         self, codes: Array, mass: Array, unit: float, blocks: Array, cell_mass: Array, bundle_of: Array, run: Run

@@ -83,7 +83,7 @@ class Fitted:
         if self.selection is None:
             return []
         choice, settings = self.boosted.choice, self.about.settings
-        found = []
+        found: list[str | None] = []
         if self.asked is not None:
             best, own = self.asked.own, choice.own
             found.append(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats
 from .._choice.settings import Settings
-from .._engine.codes import MISSING, N_CODES
+from .._engine.codes import N_CODES
 from .._engine.cpu import count_pairs
 from .._engine.threads import Team
 from .._model.averaged import average, covariance, differences
@@ -29,8 +29,8 @@ from .._model.grid import all_on_grid
 from .._model.tables import CountPairs, Effects, place_pairs
 from .._table.binning import Bundles
 from .loop import Boosted, boost
-from .progress import BagsProgress
-from .samples import CodedSample, Part, Sample, merge_equal_rows
+from .progress import Progress
+from .samples import CodedSample, Part, Sample, code_present, merge_equal_rows
 
 Rows = NDArray[np.intp]
 # Of fewer rows than this one training after the other is fastest. A column to split makes about as much work as so many
@@ -124,13 +124,8 @@ class CodeTable:
     def _sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
         sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
         codes = np.ascontiguousarray(self.codes[:, sample.rows])
-        has_missing, has_other = np.zeros((2, len(self.bundles.bundle_of)), dtype=np.bool_)
-        present = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
-        for f, column in enumerate(self.bundles.binner.columns):
-            found = self.bundles.code_of[f][present[self.bundles.bundle_of[f]]]
-            has_missing[f] = (found == MISSING).any()
-            has_other[f] = column.categorical and (found == column.n_bins + 1).any()
-        return merge_equal_rows(CodedSample(sample, codes, has_missing, has_other))
+        is_there = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
+        return merge_equal_rows(code_present(sample, codes, self.bundles, is_there))
 
 
 class Bag(NamedTuple):
@@ -159,7 +154,7 @@ def train_bags(
     unit: float,
     n_jobs: int,
     device: str,
-    progress: BagsProgress | None = None,
+    progress: Progress | None = None,
 ) -> list[Bag]:
     """Train each bag, side by side; the bags do not depend on how many at a time."""
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.

@@ -5,7 +5,7 @@ Rows are sorted by class and group, and equal ones merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -101,18 +101,7 @@ def find_exponent(n_rows: int, total: float, measure: Callable[[int], MassSums])
 class Sample:
     """Rows of a class and group each, sorted by their cell ``class * n_groups + group``.
 
-    Parameters
-    ----------
-    cell : ndarray of a small integer type
-        The cell of each row.
-    n_groups : int
-        Number of groups.
-    masses : Masses
-        The sample weight of each row.
-    rows : ndarray
-        The rows' positions in the caller's X.
-    team : Team
-        Who does the work.
+    ``rows`` are their positions in the caller's X.
     """
 
     def __init__(self, cell: NDArray[Any], n_groups: int, masses: Masses, rows: NDArray[Any], team: Team) -> None:
@@ -195,13 +184,28 @@ def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> Coded
     return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
 
 
+def code_present(
+    sample: Sample, codes: Codes, bundles: Bundles, is_there: NDArray[np.bool_] | Sequence[NDArray[np.bool_]]
+) -> CodedSample:
+    """A sample whose joint codes are known; ``is_there[bundle][joint code]`` tells which occur."""
+    has_missing, has_other = np.zeros((2, len(bundles.bundle_of)), dtype=np.bool_)
+    for f, column in enumerate(bundles.binner.columns):
+        found = bundles.code_of[f][is_there[bundles.bundle_of[f]]]
+        has_missing[f] = (found == MISSING).any()
+        has_other[f] = column.categorical and (found == column.n_bins + 1).any()
+    return CodedSample(sample, codes, has_missing, has_other)
+
+
 def merge_equal_rows(coded: CodedSample) -> CodedSample:
     """Equal rows of one cell always keep equal weights and margins: where there are many, keep one and add its masses.
 
     Rows are told apart by 64-bit hashes, and compared in full before anything is merged.
     """
     sample, codes = coded.sample, coded.codes
-    if len(sample) < MIN_ROWS_TO_MERGE or on_card(codes) or not _looks_repetitive(codes):
+    if len(sample) < MIN_ROWS_TO_MERGE or on_card(codes):
+        return coded
+    some = _hashes(np.ascontiguousarray(codes[:, :: max(codes.shape[1] // MAX_ROWS_TO_TRY, 8)]))
+    if len(np.unique(some)) > DISTINCT_SHARE * len(some):
         return coded
     hashes = _hashes(codes)
     hashes ^= sample.cell.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
@@ -219,12 +223,6 @@ def merge_equal_rows(coded: CodedSample) -> CodedSample:
     merged = Sample(sample.cell[rows], sample.n_groups, masses, sample.rows[rows], sample.team)
     merged.n_given = sample.n_given
     return coded._replace(sample=merged, codes=np.ascontiguousarray(codes[:, rows]))
-
-
-def _looks_repetitive(codes: Codes) -> bool:
-    step = max(codes.shape[1] // MAX_ROWS_TO_TRY, 8)
-    part = np.ascontiguousarray(codes[:, ::step])
-    return bool(len(np.unique(_hashes(part))) <= DISTINCT_SHARE * part.shape[1])
 
 
 def _hashes(codes: Codes) -> NDArray[np.uint64]:
