@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats, on_card
 from ._base import CONSTRAINTS, OF_THE_PAPER, Data, FairClassifier, is_number
+from ._choice.frontier import SelectionData
 from ._engine.threads import Team
 from ._model.glass_box import About, FittedModel, probabilities
 from ._table.binning import EXACT_ROWS
@@ -24,9 +25,6 @@ from ._table.sources import column_names
 from ._table.values import to_pandas
 from ._table.weights import read_class_weight
 from .notions import FairnessNotion
-
-if TYPE_CHECKING:
-    from ._fit.training import Kept
 
 __all__ = ["AdaFairClassifier"]
 
@@ -36,7 +34,6 @@ class BoostedClassifier(FairClassifier):
 
     def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit import samples, training  # numba is needed only now
-        from ._fit.advice import Fitted
         from ._fit.estimator import EstimatorLearner
         from ._fit.loop import boost, starting_factors
 
@@ -90,22 +87,38 @@ class BoostedClassifier(FairClassifier):
             boosted = boost(learner, settings, bar, unit)
             if bar is not None:
                 bar.close(boosted.choice.theta, boosted.stopped)
-            about = replace(about, source=source)
-            kept = training.keep(boosted, learner, about, columns, given.get("max_depth", 1))
+            self._keep(boosted, learner, replace(about, source=source), columns, unit)
             del learner  # and with it whatever is on a device
-        self._keep(about, kept, Fitted(boosted, about, kept.selection, unit, columns).messages())
 
     def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""
         return self._native_learner(coded.bundles, coded.train, coded.selection, start)
 
-    def _keep(self, about: About, kept: Kept, messages: list[str]) -> None:
-        """What was fitted, and what is to be said about it."""
+    def _keep(self, boosted: Any, learner: Any, about: About, columns: list[str] | None, unit: float) -> None:
+        """What was fitted, without the rows that were trained on, and what is to be said about it.
+
+        ``columns`` are names of those that native trees ask about.
+        """
+        from ._fit.advice import Fitted
+        from ._fit.training import history
+
+        theta, thresholds = boosted.choice.theta, boosted.choice.thresholds
+        rounds = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+        threshold = thresholds[theta - 1] if thresholds.ndim > 1 else float(thresholds[theta - 1])
+        selection = None
+        if about.settings.choose_theta:
+            sample, n_cells = learner.selection, 2 * len(about.groups)
+            cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
+            weight = sample.masses.values.astype(np.float64) * sample.masses.unit
+            selection = SelectionData(cell, weight, sample.n_groups, learner.selection_margins(rounds))
+        depth = vars(self).get("max_depth", 1)
+        table = history(boosted, about, columns, depth, learner.selection is not learner.train)
+        messages = Fitted(boosted, about, selection, unit, columns).messages()
         about = replace(about, warnings=self._speak(about, messages))
-        self._rounds, self.theta_, self.threshold_ = kept.rounds, kept.theta, kept.threshold
-        self._history, self._selection = kept.history, kept.selection
-        self._chosen = (kept.theta, kept.threshold) if about.settings.choose_theta else None
-        self._group_thresholds = kept.thresholds if about.source is not None else None
+        self._rounds, self.theta_, self.threshold_ = rounds, theta, threshold
+        self._history, self._selection = table, selection
+        self._chosen = (theta, threshold) if about.settings.choose_theta else None
+        self._group_thresholds = thresholds if about.source is not None else None
         self._about = about
 
     @property

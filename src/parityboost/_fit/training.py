@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from .._arrays import Floats, to_host
-from .._choice.frontier import SelectionData
 from .._model.glass_box import About
 from .._stats.rates import balanced_error_rate, error_rate
 from .._table.grouping import check_groups, group_names
@@ -67,32 +66,6 @@ def check_estimator(estimator: Any, given: dict[str, Any]) -> None:
             f"categorical_features is for the native stump, and {name} would take these columns as they are: encode "
             f"them before, or leave it out, got {chosen!r}"
         )
-
-
-class Kept(NamedTuple):
-    """What remains of one training."""
-
-    rounds: Any  # TreeRounds or EstimatorRounds
-    theta: int
-    threshold: Any
-    thresholds: Floats  # of each round
-    selection: SelectionData | None  # the rows that θ was chosen on
-    history: dict[str, Any]
-
-
-def keep(boosted: Boosted, learner: Any, about: About, columns: list[str] | None, depth: int) -> Kept:
-    """Without the rows that were trained on; ``columns`` are names of those that the native trees ask about."""
-    theta, thresholds = boosted.choice.theta, boosted.choice.thresholds
-    rounds = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
-    threshold = thresholds[theta - 1] if thresholds.ndim > 1 else float(thresholds[theta - 1])
-    selection = None
-    if about.settings.choose_theta:
-        sample, n_cells = learner.selection, 2 * len(about.groups)
-        cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
-        weight = sample.masses.values.astype(np.float64) * sample.masses.unit
-        selection = SelectionData(cell, weight, sample.n_groups, learner.selection_margins(rounds))
-    table = history(boosted, about, columns, depth, learner.selection is not learner.train)
-    return Kept(rounds, theta, threshold, thresholds, selection, table)
 
 
 def history(boosted: Boosted, about: About, columns: list[str] | None, depth: int, has_validation: bool) -> History:

@@ -20,7 +20,6 @@ from .._base import FairClassifier
 from .._choice.frontier import Points, SelectionData
 from .._engine.threads import Team
 from .._fit import training
-from .._fit.advice import Fitted
 from .._fit.loop import boost, starting_factors
 from .._fit.progress import Progress
 from .._fit.samples import Masses, Part
@@ -281,10 +280,9 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                 if selection is not shown:  # what is kept is about rows that are here
                     learner.selection, learner.selection_rows = shown.sample, shown.place(coded.bundles.bundle_of)
                     learner.train = learner.train if is_apart else shown.sample
-                kept = training.keep(boosted, learner, about, columns, self.max_depth)
+                self._keep(boosted, learner, about, columns, unit * every)
+                self._selection = self._selection if all_here else None
                 self._traffic = crew.n_messages, crew.sent, crew.received
-        messages = Fitted(boosted, about, kept.selection, unit * every, columns).messages()
-        self._keep(about, kept if all_here else kept._replace(selection=None), messages)
         return self
 
 
