@@ -26,10 +26,9 @@ from ._engine.threads import Team
 from ._model.calibration import Calibrator
 from ._model.dial import FAIR, Point
 from ._model.glass_box import About, GlassBox
-from ._model.grid import all_on_grid
 from ._table.grouping import check_groups, how_to_cut
 from ._table.reading import Labels, stratified_split
-from ._table.sources import column_names, find_categorical, read_sources
+from ._table.sources import find_categorical, read_sources
 from ._table.weights import read_class_weight
 from .notions import NoNotion, StatisticalParity
 
@@ -230,16 +229,16 @@ class ParityBoostClassifier(FairClassifier):
             pairs = source.code_pairs(binner, X, rows.positions, rows.cell % len(about.groups))
             about = replace(about, source=source.with_pairs(binner, pairs))
 
-        def rows_to_choose_on(trained: Any) -> SelectionData:
+        def train(settings: Settings, class_weight: Any) -> tuple[Any, SelectionData]:
+            trained = self._train(about, folds, rows, table, data.unit, settings, class_weight)
             if held is None:
-                return held_out(trained, rows, len(about.groups))
+                return trained, held_out(trained, rows, len(about.groups))
             given = held.rows
             weight = np.empty(0) if given.weights is None else given.weights
             margins = [end.effects.predict(binner, held.X, n_jobs)[given.positions] for end in trained.ends]
-            return SelectionData(given.cell, weight, len(about.groups), blends(margins, trained.weights))
+            return trained, SelectionData(given.cell, weight, len(about.groups), trained.blends(margins))
 
-        train = partial(self._train, about, folds, rows, table, data.unit)
-        self._train_and_choose(about, train, rows_to_choose_on, (held or data).unit, binner, column_names(X))
+        self._train_and_choose(about, train, (held or data).unit, binner)
 
     def _check_parts(self, about: About, cell: Any, folds: list[Any], validation: Any, names: list[str]) -> None:
         """Whether the rates of the notion are defined in every part of the rows; ``validation`` has cells as well."""
@@ -254,15 +253,10 @@ class ParityBoostClassifier(FairClassifier):
         check_groups(totals, about.groups, about.labels.shown, about.settings.notion, names)
 
     def _train_and_choose(
-        self,
-        about: About,
-        train: Callable[[Settings, Any], Any],
-        rows_to_choose_on: Callable[[Any], SelectionData],
-        unit: float,
-        binner: Any,
-        columns: list[str],
+        self, about: About, train: Callable[[Settings, Any], tuple[Any, SelectionData]], unit: float, binner: Any
     ) -> None:
-        """Train, choose, keep both, and warn; ``train`` takes settings and starting weights.
+        """Train, choose, keep both, and warn; ``train`` takes settings and starting weights, and says on which rows to
+        choose.
 
         The bags choose without the limit: on the few rows that one of them holds out, it would mostly act on noise. If
         what is then chosen on all these rows is beyond the limit, the threshold alone could often keep it only by a
@@ -271,28 +265,27 @@ class ParityBoostClassifier(FairClassifier):
         settings = about.settings
         without = replace(settings, max_violation=None)
         trainings = [train(without, self.class_weight)]
-        selections = [rows_to_choose_on(trainings[0])]
         best, free, asked = 0, None, None
         if settings.max_violation is not None:
-            _, free = self._choose_among(selections, without, unit)
+            _, free = self._choose_among(trainings, without, unit)
             if free.own.violation > settings.highest_violation:
                 others = [(settings, self.class_weight)]
                 others += [] if self.class_weight is None else [(without, None), (settings, None)]
-                for how in others:
-                    trainings.append(train(*how))
-                    selections.append(rows_to_choose_on(trainings[-1]))
-                best, _ = self._choose_among(selections, settings, unit)
+                trainings += [train(*how) for how in others]
+                best, _ = self._choose_among(trainings, settings, unit)
                 if best > 1:
-                    _, asked = self._choose_among(selections[:2], settings, unit)
-        self._keep(about, trainings[best], selections[best], unit, binner, columns, free, asked)
+                    _, asked = self._choose_among(trainings[:2], settings, unit)
+        self._keep(about, *trainings[best], unit, binner, free, asked)
 
-    def _choose_among(self, selections: list[SelectionData], settings: Settings, unit: float) -> tuple[int, Choice]:
+    def _choose_among(
+        self, trainings: list[tuple[Any, SelectionData]], settings: Settings, unit: float
+    ) -> tuple[int, Choice]:
         """The best of several models for the same rows: which of them, and the choice."""
         from ._fit.advice import choose_again
 
-        offered = [self._offered(selection, unit) for selection in selections]
+        offered = [self._offered(selection, unit) for _, selection in trainings]
         owners = [k for k, each in enumerate(offered) for _ in each.margins()]
-        together = replace(selections[0], margins=lambda: chain(*(each.margins() for each in offered)))
+        together = replace(offered[0], margins=lambda: chain(*(each.margins() for each in offered)))
         choice = choose_again(together, settings, unit, all_rows=True)
         return owners[choice.theta - 1], choice
 
@@ -370,7 +363,6 @@ class ParityBoostClassifier(FairClassifier):
         selection: SelectionData,
         unit: float,
         binner: Any,
-        columns: list[str],
         free: Choice | None,
         asked: Choice | None,
     ) -> None:
@@ -383,7 +375,7 @@ class ParityBoostClassifier(FairClassifier):
         from ._fit.loop import Boosted
         from ._fit.training import history
 
-        settings, bags = about.settings, trained.bags
+        settings, bags, columns = about.settings, trained.bags, [column.name for column in binner.columns]
         stages = [replace(selection, margins=partial(iter, [margin])) for margin in selection.margins()]
         choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
         points = []
@@ -551,12 +543,4 @@ def held_out(trained: Any, rows: Any, n_groups: int) -> SelectionData:
     """What the bags say about rows that they held out."""
     held = rows.at(trained.ends[-1].rows)
     weight = held.masses.values.astype(np.float64) * held.masses.unit
-    return SelectionData(held.cell, weight, n_groups, blends([end.margins for end in trained.ends], trained.weights))
-
-
-def blends(margins: list[Floats], weights: tuple[float, ...]) -> Any:
-    """A function that goes through the blends of the margins of both ends, or through the margins of the only one."""
-    if len(margins) == 1:
-        return lambda: iter(margins)
-    plain, fair = margins
-    return lambda: (all_on_grid(plain + w * (fair - plain)) for w in weights)
+    return SelectionData(held.cell, weight, n_groups, trained.blends([end.margins for end in trained.ends]))

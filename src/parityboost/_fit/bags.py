@@ -240,10 +240,12 @@ class Trained(NamedTuple):
     ends: list[Combined]  # the fair model alone, or the plain one and the fair one
     dial: Dial | None  # between these two, without points
 
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """The blends that there are."""
-        return (1.0,) if self.dial is None else self.dial.weights
+    def blends(self, margins: Sequence[Floats]) -> Callable[[], Iterator[Floats]]:
+        """A function that goes through the blends of the margins of both ends, or the margins of the only one."""
+        if self.dial is None:
+            return lambda: iter(margins)
+        (plain, fair), weights = margins, self.dial.weights
+        return lambda: (all_on_grid(plain + w * (fair - plain)) for w in weights)
 
 
 def dial_between(plain: Sequence[Bag], fair: Sequence[Bag], ends: Sequence[Combined], orders: Any, table: Any) -> Dial:

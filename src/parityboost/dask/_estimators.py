@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base import FairClassifier
 from .._choice.frontier import Points, SelectionData
+from .._choice.settings import Settings
 from .._engine.threads import Team
 from .._fit import training
 from .._fit.loop import boost, starting_factors
@@ -330,14 +331,14 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
                 of_groups = sensitive_features, there.totals().sum(axis=(0, 2)), binner
                 about = replace(about, source=find_group_source(cluster, about, [there], *of_groups))
 
-            def rows_to_choose_on(trained: Any) -> SelectionData:
+            def train(settings: Settings, class_weight: Any) -> tuple[Any, SelectionData]:
+                trained = self._train(about, folds, rows, coded, unit, settings, class_weight)
                 if given is None or judged is None:
-                    return held_out(trained, rows, len(about.groups))
-                return rows_judged(given, judged, trained, binner)
+                    return trained, held_out(trained, rows, len(about.groups))
+                return trained, rows_judged(given, judged, trained, binner)
 
-            columns, train = column_names(there.data.meta), partial(self._train, about, folds, rows, coded, unit)
             with coded.on_shards() as crew:
-                self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, columns)
+                self._train_and_choose(about, train, of_choice, binner)
                 self._traffic = crew.n_messages, crew.sent, crew.received
         return self
 
