@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -31,6 +31,7 @@ from ._table.grouping import Grouping, Sensitive
 from ._table.reading import LabelledRows, Labels, read_rows, read_validation
 from ._table.sources import read_table
 from ._table.values import take_rows, to_pandas
+from ._table.weights import rows_per_weight
 from .notions import NOTION_NAMES, FairnessNotion, get_notion
 
 # A threshold for each of more groups would be chosen on a handful of rows, and take long.
@@ -87,6 +88,14 @@ def has_glass_box(model: Any) -> bool:
     return True
 
 
+class Data(NamedTuple):
+    """A table that was read, and the rows of it that count."""
+
+    X: Any
+    rows: LabelledRows
+    unit: float  # how many rows a weight of one stands for
+
+
 class FairClassifier(ClassifierMixin, BaseEstimator):
     """A classifier whose fitted model is one value; what it says about the rows of a table."""
 
@@ -104,6 +113,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     # Fitted attributes of a subclass, single values each, that a file keeps besides what all models have.
     _stored_values: ClassVar[tuple[str, ...]] = ()
+    _uses_groups: ClassVar[bool] = True  # plain boosting takes them and makes nothing of them
 
     # Where metadata is routed, the methods that may need the groups get them unless told otherwise.
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sensitive_features": True}
@@ -111,6 +121,53 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__predict_log_proba: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__decision_function: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
+    ) -> Self:
+        """Train on X, y.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; missing values are fine.
+        y : array-like of shape (n_samples,)
+            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
+        sensitive_features : array-like, Series or DataFrame, optional
+            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
+            of X.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
+        validation : tuple, optional
+            Data to choose θ or the final threshold on, instead of rows of X that are held out: ``(X, y)``, ``(X, y,
+            sensitive_features)`` or ``(X, y, sensitive_features, sample_weight)``.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        X = self._read_table(X, reset=True)
+        sensitive, stated = self._sensitive(), (vars(self).get("positive"), vars(self).get("favourable"))
+        given = X, y, sensitive_features, sample_weight, sensitive
+        rows = read_rows(*given, positive=stated[0], favourable=stated[1])
+        data, held = Data(X, rows, rows_per_weight(sample_weight, len(X))), None
+        about = self._about_rows(rows, sensitive, self._settings(), len(rows.positions))
+        if validation is not None:
+
+            def read(X: Any, *given: Any) -> tuple[Any, LabelledRows]:
+                table = self._read_table(X, reset=False)
+                return table, self._read_known(about, table, *given)
+
+            table, rows = read_validation(validation, self._sensitive(about), read)
+            held = Data(table, rows, rows_per_weight((*validation, None, None)[3], len(table)))
+        self._fit_rows(about, data, held, sensitive_features)
+        return self
+
+    def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
+        """Train on the rows that were read, choose on others if there are some, and keep what was fitted."""
+        raise NotImplementedError
 
     # The fitted model
 
@@ -213,7 +270,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         is ignored otherwise. The same holds for the other methods that predict.
         """
         given = self._read_new(X), sensitive_features  # says so if nothing was fitted
-        score = self._model.score(*given, effective_n_jobs(self.n_jobs), self._given("device", "cpu"))
+        score = self._model.score(*given, effective_n_jobs(self.n_jobs), vars(self).get("device", "cpu"))
         return self._about.labels.signed(score)
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
@@ -472,10 +529,6 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     # Training: the steps that all have
 
-    def _given(self, name: str, default: Any = None) -> Any:
-        """A parameter, of which some classes have fewer than others."""
-        return vars(self).get(name, default)
-
     def _settings(self) -> Settings:
         """The parameters that say how to boost and to choose, read."""
         given = self.get_params(deep=False)
@@ -497,39 +550,22 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_about")
 
-    @property
-    def _groups_needed_for(self) -> str:
-        """What depends on the groups, as it was asked for; empty if nothing does."""
-        if self._settings().notion.gaps:
-            return f"notion={self._given('notion')!r}"
-        if self._given("class_weight") == "balanced_groups":
-            return "class_weight='balanced_groups' ('balanced' or None does without)"
-        return "threshold='per_group' ('auto' does without)" if self._given("threshold") == "per_group" else ""
-
     def _sensitive(self, about: About | None = None) -> Sensitive:
         """Where the groups come from, and what needs them; for other rows than those of `fit`, as they did there."""
+        given, needed_for = vars(self), ""
         if about is None:
-            feature = self._given("sensitive_feature")
-            grouping = Grouping(self._given("bands"), self._given("missing_group"))
+            feature, grouping = given.get("sensitive_feature"), Grouping(given.get("bands"), given.get("missing_group"))
         else:
             feature, grouping = about.sensitive_feature, about.grouping
-        return Sensitive(feature, grouping, self._groups_needed_for, type(self).__name__)
-
-    def _read_fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[LabelledRows, About]:
-        """The rows that count, and what is known before training."""
-        sensitive, stated = self._sensitive(), (self._given("positive"), self._given("favourable"))
-        given = X, y, sensitive_features, sample_weight, sensitive
-        rows = read_rows(*given, positive=stated[0], favourable=stated[1])
-        return rows, self._about_rows(rows, sensitive, self._settings(), len(rows.positions))
-
-    def _read_validation(self, validation: Any, about: About) -> tuple[Any, LabelledRows]:
-        """X of the tuple that `fit` is given to choose on, and the rows of it that count."""
-
-        def read(X: Any, *given: Any) -> tuple[Any, LabelledRows]:
-            table = self._read_table(X, reset=False)
-            return table, self._read_known(about, table, *given)
-
-        return read_validation(validation, self._sensitive(about), read)
+        if not self._uses_groups:
+            pass
+        elif self._settings().notion.gaps:
+            needed_for = f"notion={given.get('notion')!r}"
+        elif given.get("class_weight") == "balanced_groups":
+            needed_for = "class_weight='balanced_groups' ('balanced' or None does without)"
+        elif given.get("threshold") == "per_group":
+            needed_for = "threshold='per_group' ('auto' does without)"
+        return Sensitive(feature, grouping, needed_for, type(self).__name__)
 
     def _read_known(self, about: About, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LabelledRows:
         """The rows that count of a table that was read, of labels and groups that are known."""
@@ -538,7 +574,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_table(self, X: Any, reset: bool) -> Any:
         table = read_table(X)
-        if on_card(table) and self._given("device", "cpu") == "cpu":
+        if on_card(table) and vars(self).get("device", "cpu") == "cpu":
             raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
@@ -548,16 +584,13 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         return self._read_table(X, reset=False)
 
     def _about_rows(self, rows: Any, sensitive: Sensitive, settings: Settings, n_rows: int) -> About:
-        """What is known before training; ``rows`` has the labels and the groups."""
-        self._check_number_of_groups(len(rows.groups), settings)
-        names = getattr(self, "feature_names_in_", None)
-        of_groups = sensitive.feature, sensitive.grouping
-        return About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
+        """What is known before training; ``rows`` has the labels and the groups.
 
-    def _check_number_of_groups(self, n_groups: int, settings: Settings) -> None:
-        """Say before training what :meth:`save` would only say afterwards, and whether thresholds can be chosen."""
+        Says what :meth:`save` would only say afterwards, and whether thresholds can be chosen for so many groups.
+        """
+        n_groups = len(rows.groups)
         of_file = self.n_features_in_, n_groups, self.n_estimators, settings.notion, settings.threshold
-        problem = too_large(*of_file) if self._given("estimator") is None else None
+        problem = too_large(*of_file) if vars(self).get("estimator") is None else None
         if problem is not None:
             warn_caller(f"the model may turn out too large to be saved: {problem}")
         if settings.threshold == "per_group" and n_groups > MAX_GROUP_THRESHOLDS:
@@ -565,6 +598,9 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
                 f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {n_groups}: merge groups, cut '
                 'the column into bands, or use threshold="auto", one threshold for all'
             )
+        names = getattr(self, "feature_names_in_", None)
+        of_groups = sensitive.feature, sensitive.grouping
+        return About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
 
     def _group_source(self, about: About, X: Any, rows: Any, sensitive_features: Any) -> GroupSource:
         """Where prediction will find the group of a row; ``rows`` is a Part of X."""
@@ -579,13 +615,13 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """Stumps or trees of depth two; a weight of one stands for ``unit`` rows."""
         from ._fit.trees import SMOOTH, Growing, TreeLearner, read_orders  # numba is needed only now
 
-        names = [column.name for column in bundles.binner.columns]
-        orders = read_orders(self._given("monotonic_cst"), names, bundles.binner)
-        rate = float(self._given("learning_rate")) if self._given("update") == "real" else None
+        given, names = vars(self), [column.name for column in bundles.binner.columns]
+        orders = read_orders(given.get("monotonic_cst"), names, bundles.binner)
+        rate = float(given["learning_rate"]) if given.get("update") == "real" else None
         smooth = None
-        if self._given("category_splits") == "sets":
+        if given.get("category_splits") == "sets":
             smooth = SMOOTH / (float(train.sample.totals.sum()) * unit)
-        growing = Growing(shape or self._shape(names), self._given("criterion"), orders, rate, smooth)
+        growing = Growing(shape or self._shape(names), given["criterion"], orders, rate, smooth)
         return TreeLearner(bundles, train, selection, start, growing)
 
     def _shape(self, names: list[str]) -> Any:
@@ -593,7 +629,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         from ._fit.pairs import Shape
         from ._fit.trees import read_partners
 
-        return Shape(self._given("max_depth", 1), read_partners(self._given("interaction_cst"), names))
+        given = vars(self)
+        return Shape(given.get("max_depth", 1), read_partners(given.get("interaction_cst"), names))
 
     def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Any:
         from ._fit.progress import Progress
@@ -607,7 +644,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """
         for message in messages:
             warn_caller(message, FitWarning)
-        told = about.labels.say_positive(self._given("positive"))
+        told = about.labels.say_positive(vars(self).get("positive"))
         if self.verbose:
             print(*told, sep="\n", end="\n" if told else "", file=sys.stderr, flush=True)
         return (*messages, *told)

@@ -23,7 +23,7 @@ class PlainBoosting(BoostedClassifier):
         **OF_THE_PAPER,
         "update": [StrOptions({"confidence", "discrete"})],
     }
-    _groups_needed_for = ""
+    _uses_groups = False
 
     def _settings(self) -> Settings:
         return Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)

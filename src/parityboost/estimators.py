@@ -5,29 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats, on_card
-from ._base import CONSTRAINTS, OF_THE_PAPER, FairClassifier, is_number
+from ._base import CONSTRAINTS, OF_THE_PAPER, Data, FairClassifier, is_number
+from ._choice.frontier import SelectionData
 from ._engine.threads import Team
 from ._model.glass_box import About, FittedModel, probabilities
 from ._table.binning import EXACT_ROWS
 from ._table.sources import column_names
 from ._table.values import to_pandas
-from ._table.weights import read_class_weight, rows_per_weight
+from ._table.weights import read_class_weight
 from .notions import FairnessNotion
-
-if TYPE_CHECKING:
-    from ._fit.training import Kept
 
 __all__ = ["AdaFairClassifier"]
 
@@ -35,105 +32,93 @@ __all__ = ["AdaFairClassifier"]
 class BoostedClassifier(FairClassifier):
     """A classifier of one training, whose rounds are kept: another θ makes another model."""
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
-    ) -> Self:
-        """Train on X, y.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers, booleans, categories and strings; missing values are fine.
-        y : array-like of shape (n_samples,)
-            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
-        sensitive_features : array-like, Series or DataFrame, optional
-            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
-            of X.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
-        validation : tuple, optional
-            Data to choose θ on: ``(X, y)``, ``(X, y, sensitive_features)`` or ``(X, y, sensitive_features,
-            sample_weight)``. Replaces the split by ``validation_fraction``.
-
-        Returns
-        -------
-        self
-        """
+    def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit import samples, training  # numba is needed only now
         from ._fit.estimator import EstimatorLearner
         from ._fit.loop import boost, starting_factors
 
-        self._forget()
-        estimator, device = self._given("estimator"), self._given("device", "cpu")
+        given = vars(self)  # AdaBoost has fewer parameters
+        estimator, device = given.get("estimator"), given.get("device", "cpu")
         if estimator is not None and device != "cpu":
             raise ValueError(
                 f'device="cuda" is for the native trees, and {type(estimator).__name__} trains wherever it does: leave '
                 'out the estimator, or use device="cpu"'
             )
-        X = self._read_table(X, reset=True)
-        rng = check_random_state(self._given("random_state"))
-        read, about = self._read_fit(X, y, sensitive_features, sample_weight)
-        settings, rows = about.settings, training.counted_rows(read)
-        if settings.threshold == "per_group" or not on_card(X) or len(X) <= EXACT_ROWS:
-            rows = rows.on_host()
-        unit = of_choice = rows_per_weight(sample_weight, len(X))
-        if validation is None:
-            split = samples.hold_out(X, rows, self._given("validation_fraction"), rng)
+        # Whom to train on, and whom to choose θ on if they are others.
+        X, settings, n_groups = data.X, about.settings, len(about.groups)
+        rng = check_random_state(self.random_state)
+        stay = settings.threshold != "per_group" and on_card(X) and len(X) > EXACT_ROWS
+        rows = training.counted_rows(data.rows, stay)
+        X_chosen_on, _, unit = held or data
+        if held is None:
+            train_on, chosen_on = samples.hold_out(rows, given.get("validation_fraction"), rng)
         else:
-            X_given, given = self._read_validation(validation, about)
-            split = samples.Split(X, rows, X_given, training.counted_rows(given).on_host())
-            of_choice = rows_per_weight((*validation, None, None)[3], len(X_given))
+            train_on, chosen_on = rows, training.counted_rows(held.rows)
         source = None
         if settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
-            if split.selection is not None:
-                held = split.selection
-                source = source.agreeing_with(split.X_selection, held.positions, held.cell % len(about.groups))
+            if chosen_on is not None:
+                source = source.agreeing_with(X_chosen_on, chosen_on.positions, chosen_on.cell % n_groups)
         with Team(1 if estimator is not None else effective_n_jobs(self.n_jobs), device) as team:
-            train, selection = split.samples(len(about.groups), team)
+            train = selection = samples.Sample(train_on.cell, n_groups, train_on.masses, train_on.positions, team)
+            if chosen_on is not None:
+                selection = samples.Sample(chosen_on.cell, n_groups, chosen_on.masses, chosen_on.positions, team)
             is_apart = selection is not train
-            training.check_settings(settings, is_apart, self._given("validation_fraction"))
             totals = train.totals, selection.totals if is_apart else None
-            training.check_totals(about, *totals, read.sensitive_names)
-            start = starting_factors(
-                train.totals, read_class_weight(self._given("class_weight"), about.labels.outcomes)
-            )
+            training.check(about, *totals, given.get("validation_fraction"), data.rows.sensitive_names)
+            start = starting_factors(train.totals, read_class_weight(given.get("class_weight"), about.labels.outcomes))
             columns = None
             if estimator is not None:
                 training.check_estimator(estimator, self.get_params(deep=False))
-                tables = split.X, train, split.X_selection, selection
-                learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *tables, start, rng)
+                of_both = X, train, X_chosen_on, selection
+                learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *of_both, start, rng)
             else:
-                coded = samples.code_tables(split, train, selection, self.max_bins, self.categorical_features)
+                how = self.max_bins, self.categorical_features
+                coded = samples.code_tables(X, train_on, train, X_chosen_on, selection, *how)
                 columns = column_names(X)
                 if source is not None:
-                    group = rows.cell % len(about.groups)
-                    source = source.with_codes(coded.bundles.binner, split.X, rows.positions, group)
-                learner = self._stump_learner(coded, about, start, rng, unit)
+                    binner = coded.bundles.binner
+                    pairs = source.code_pairs(binner, X, rows.positions, rows.cell % n_groups)
+                    source = source.with_pairs(binner, pairs)
+                learner = self._stump_learner(coded, about, start, rng, data.unit)
                 del coded
-            del rows, split, train, selection  # the learner keeps what it needs
+            del rows, train_on, chosen_on, train, selection  # the learner keeps what it needs
             bar = self._progress_bar(self.n_estimators) if self.verbose else None
-            boosted = boost(learner, settings, bar, of_choice)
+            boosted = boost(learner, settings, bar, unit)
             if bar is not None:
                 bar.close(boosted.choice.theta, boosted.stopped)
-            about = replace(about, source=source)
-            kept = training.keep(boosted, learner, about, columns, self._given("max_depth", 1))
+            self._keep(boosted, learner, replace(about, source=source), columns, unit)
             del learner  # and with it whatever is on a device
-        self._keep(about, kept, training.advise(boosted, about, kept.selection, of_choice, columns))
-        return self
 
     def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState, unit: float) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""
         return self._native_learner(coded.bundles, coded.train, coded.selection, start, unit)
 
-    def _keep(self, about: About, kept: Kept, messages: list[str]) -> None:
-        """What was fitted, and what is to be said about it."""
+    def _keep(self, boosted: Any, learner: Any, about: About, columns: list[str] | None, unit: float) -> None:
+        """What was fitted, without the rows that were trained on, and what is to be said about it.
+
+        ``columns`` are names of those that native trees ask about.
+        """
+        from ._fit.advice import Fitted
+        from ._fit.training import history
+
+        theta, thresholds = boosted.choice.theta, boosted.choice.thresholds
+        rounds = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
+        threshold = thresholds[theta - 1] if thresholds.ndim > 1 else float(thresholds[theta - 1])
+        selection = None
+        if about.settings.choose_theta:
+            sample, n_cells = learner.selection, 2 * len(about.groups)
+            cell = np.repeat(np.arange(n_cells, dtype=np.min_scalar_type(n_cells)), sample.sizes)
+            weight = sample.masses.values.astype(np.float64) * sample.masses.unit
+            selection = SelectionData(cell, weight, sample.n_groups, learner.selection_margins(rounds))
+        depth = vars(self).get("max_depth", 1)
+        table = history(boosted, about, columns, depth, learner.selection is not learner.train)
+        messages = Fitted(boosted, about, selection, unit, columns).messages()
         about = replace(about, warnings=self._speak(about, messages))
-        self._rounds, self.theta_, self.threshold_ = kept.rounds, kept.theta, kept.threshold
-        self._history, self._selection = kept.history, kept.selection
-        self._chosen = (kept.theta, kept.threshold) if about.settings.choose_theta else None
-        self._group_thresholds = kept.thresholds if about.source is not None else None
+        self._rounds, self.theta_, self.threshold_ = rounds, theta, threshold
+        self._history, self._selection = table, selection
+        self._chosen = (theta, threshold) if about.settings.choose_theta else None
+        self._group_thresholds = thresholds if about.source is not None else None
         self._about = about
 
     @property

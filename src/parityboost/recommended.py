@@ -12,14 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats
-from ._base import CONSTRAINTS, FairClassifier
+from ._base import CONSTRAINTS, Data, FairClassifier
 from ._choice.frontier import SelectionData
 from ._choice.rule import Choice
 from ._choice.settings import Settings
@@ -27,11 +26,10 @@ from ._engine.threads import Team
 from ._model.calibration import Calibrator
 from ._model.dial import FAIR, Point
 from ._model.glass_box import About, GlassBox
-from ._model.grid import all_on_grid
-from ._table.grouping import check_groups, group_names, how_to_cut
-from ._table.reading import Labels
-from ._table.sources import column_names, find_categorical, read_sources
-from ._table.weights import read_class_weight, rows_per_weight
+from ._table.grouping import check_groups, how_to_cut
+from ._table.reading import Labels, stratified_split
+from ._table.sources import find_categorical, read_sources
+from ._table.weights import read_class_weight
 from .notions import NoNotion, StatisticalParity
 
 __all__ = ["ParityBoostClassifier"]
@@ -213,46 +211,15 @@ class ParityBoostClassifier(FairClassifier):
     verbose: int = 0
     random_state: Any = None
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, validation: Any = None
-    ) -> Self:
-        """Train on X, y.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Numbers, booleans, categories and strings; missing values are fine.
-        y : array-like of shape (n_samples,)
-            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
-        sensitive_features : array-like, Series or DataFrame, optional
-            The group of each instance. Not needed if ``sensitive_feature`` names columns of X.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each instance: weight 2 equals a repeated row.
-        validation : tuple, optional
-            Data to choose the final threshold on, instead of the rows that the trainings held out: ``(X, y)``, ``(X, y,
-            sensitive_features)`` or ``(X, y, sensitive_features, sample_weight)``.
-
-        Returns
-        -------
-        self
-        """
+    def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit.bags import CodeTable
         from ._fit.training import counted_rows
-        from ._table.binning import Binner, Ranking
+        from ._table.binning import Binner, Bundles, Ranking
 
-        self._forget()
-        X = self._read_table(X, reset=True)
-        rng = check_random_state(self.random_state)
-        read, about = self._read_fit(X, y, sensitive_features, sample_weight)
-        rows = counted_rows(read).on_host()
-        unit = of_choice = rows_per_weight(sample_weight, len(X))
-        folds = self._folds(about, rows, X, rng, read.sensitive_names, unit)
-        X_given = given = None
-        if validation is not None:
-            X_given, given = self._read_validation(validation, about)
-            of_choice = rows_per_weight((*validation, None, None)[3], len(X_given))
-        self._check_parts(about, rows.cell, folds, None if given is None else given.cell, read.sensitive_names)
+        X, names = data.X, data.rows.sensitive_names
+        rows = counted_rows(data.rows)
+        folds = self._folds(about, rows, X, check_random_state(self.random_state), names, data.unit)
+        self._check_parts(about, rows.cell, folds, None if held is None else held.rows.cell, names)
         n_jobs = effective_n_jobs(self.n_jobs)
         with Team(n_jobs) as team:
             sources = read_sources(X)
@@ -260,26 +227,26 @@ class ParityBoostClassifier(FairClassifier):
             masses = rows.masses.values_or_none
             ranking = None
             if self.category_splits == "sets":
-                ranking = Ranking(rows.cell >= len(about.groups), rows.masses.unit * unit)
+                ranking = Ranking(rows.cell >= len(about.groups), rows.masses.unit * data.unit)
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team, ranking)
-            table = CodeTable.of(binner, binner.encode(sources, rows.positions, team), team)
+            codes = binner.encode(sources, rows.positions, team)
+            bundles = Bundles.of(binner, [codes], team)
+            table = CodeTable(bundles, bundles.consume(codes, team))
         if about.settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
-            source = source.with_codes(binner, X, rows.positions, rows.cell % len(about.groups))
-            about = replace(about, source=source)
+            pairs = source.code_pairs(binner, X, rows.positions, rows.cell % len(about.groups))
+            about = replace(about, source=source.with_pairs(binner, pairs))
 
-        def train(settings: Settings, class_weight: Any) -> Any:
-            return self._train(about, folds, rows, table, settings, class_weight, unit)
-
-        def rows_to_choose_on(trained: Any) -> SelectionData:
-            if given is None:
-                return held_out(trained, rows, len(about.groups))
+        def train(settings: Settings, class_weight: Any) -> tuple[Any, SelectionData]:
+            trained = self._train(about, folds, rows, table, data.unit, settings, class_weight)
+            if held is None:
+                return trained, held_out(trained, rows, len(about.groups))
+            given = held.rows
             weight = np.empty(0) if given.weights is None else given.weights
-            margins = [end.effects.predict(binner, X_given, n_jobs)[given.positions] for end in trained.ends]
-            return SelectionData(given.cell, weight, len(about.groups), blends(margins, trained.weights))
+            margins = [end.effects.predict(binner, held.X, n_jobs)[given.positions] for end in trained.ends]
+            return trained, SelectionData(given.cell, weight, len(about.groups), trained.blends(margins))
 
-        self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, column_names(X))
-        return self
+        self._train_and_choose(about, train, (held or data).unit, binner)
 
     def _check_parts(self, about: About, cell: Any, folds: list[Any], validation: Any, names: list[str]) -> None:
         """Whether the rates of the notion are defined in every part of the rows; ``validation`` has cells as well."""
@@ -294,15 +261,10 @@ class ParityBoostClassifier(FairClassifier):
         check_groups(totals, about.groups, about.labels.shown, about.settings.notion, names)
 
     def _train_and_choose(
-        self,
-        about: About,
-        train: Callable[[Settings, Any], Any],
-        rows_to_choose_on: Callable[[Any], SelectionData],
-        unit: float,
-        binner: Any,
-        columns: list[str],
+        self, about: About, train: Callable[[Settings, Any], tuple[Any, SelectionData]], unit: float, binner: Any
     ) -> None:
-        """Train, choose, keep both, and warn; ``train`` takes settings and starting weights.
+        """Train, choose, keep both, and warn; ``train`` takes settings and starting weights, and says on which rows to
+        choose.
 
         The bags choose without the limit: on the few rows that one of them holds out, it would mostly act on noise. If
         what is then chosen on all these rows is beyond the limit, the threshold alone could often keep it only by a
@@ -311,28 +273,27 @@ class ParityBoostClassifier(FairClassifier):
         settings = about.settings
         without = replace(settings, max_violation=None)
         trainings = [train(without, self.class_weight)]
-        selections = [rows_to_choose_on(trainings[0])]
         best, free, asked = 0, None, None
         if settings.max_violation is not None:
-            _, free = self._choose_among(selections, without, unit)
+            _, free = self._choose_among(trainings, without, unit)
             if free.own.violation > settings.highest_violation:
                 others = [(settings, self.class_weight)]
                 others += [] if self.class_weight is None else [(without, None), (settings, None)]
-                for how in others:
-                    trainings.append(train(*how))
-                    selections.append(rows_to_choose_on(trainings[-1]))
-                best, _ = self._choose_among(selections, settings, unit)
+                trainings += [train(*how) for how in others]
+                best, _ = self._choose_among(trainings, settings, unit)
                 if best > 1:
-                    _, asked = self._choose_among(selections[:2], settings, unit)
-        self._keep(about, trainings[best], selections[best], unit, binner, columns, free, asked)
+                    _, asked = self._choose_among(trainings[:2], settings, unit)
+        self._keep(about, *trainings[best], unit, binner, free, asked)
 
-    def _choose_among(self, selections: list[SelectionData], settings: Settings, unit: float) -> tuple[int, Choice]:
+    def _choose_among(
+        self, trainings: list[tuple[Any, SelectionData]], settings: Settings, unit: float
+    ) -> tuple[int, Choice]:
         """The best of several models for the same rows: which of them, and the choice."""
         from ._fit.advice import choose_again
 
-        offered = [self._offered(selection, unit) for selection in selections]
+        offered = [self._offered(selection, unit) for _, selection in trainings]
         owners = [k for k, each in enumerate(offered) for _ in each.margins()]
-        together = replace(selections[0], margins=lambda: chain(*(each.margins() for each in offered)))
+        together = replace(offered[0], margins=lambda: chain(*(each.margins() for each in offered)))
         choice = choose_again(together, settings, unit, all_rows=True)
         return owners[choice.theta - 1], choice
 
@@ -346,13 +307,12 @@ class ParityBoostClassifier(FairClassifier):
         return replace(selection, margins=lambda: islice(selection.margins(), FAIR, FAIR + 1))
 
     def _train(
-        self, about: About, folds: list[Any], rows: Any, table: Any, settings: Settings, class_weight: Any, unit: float
+        self, about: About, folds: list[Any], rows: Any, table: Any, unit: float, settings: Settings, class_weight: Any
     ) -> Any:
         """Train all bags, and average them; with a dial the plain ones and the fair ones."""
         from ._fit.bags import Trained, combine, dial_between, same_cells, train_bags
         from ._fit.loop import starting_factors
         from ._fit.pairs import choose_pairs
-        from ._fit.progress import BagsProgress
         from ._fit.trees import read_orders
 
         start = read_class_weight(class_weight, about.labels.outcomes)
@@ -371,7 +331,8 @@ class ParityBoostClassifier(FairClassifier):
         if self.verbose:
             n_trainings = len(folds) * (2 if self.dial else 1)
             n_rows = sum(len(fold.train) for fold in folds) // len(folds)
-            progress = BagsProgress(self._progress_bar(n_trainings * self.n_estimators, n_rows), self.n_estimators)
+            progress = self._progress_bar(n_trainings * self.n_estimators, n_rows)
+            progress.of_each = self.n_estimators
         how = len(about.groups), make_learner, unit, effective_n_jobs(self.n_jobs), self.device, progress
         bags = train_bags(folds, rows, table, settings, *how)
         ends, dial = [combine(bags, rows, table)], None
@@ -389,7 +350,7 @@ class ParityBoostClassifier(FairClassifier):
         self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str], unit: float
     ) -> list[Any]:
         """Which rows each bag trains on and which it holds out."""
-        from ._fit.bags import check_classes, draw_folds, read_folds
+        from ._fit.bags import Fold, read_folds
         from ._fit.samples import none_held_out
 
         n_bags = self.n_bags
@@ -397,7 +358,9 @@ class ParityBoostClassifier(FairClassifier):
             n_rows = float(rows.masses.values.sum()) * rows.masses.unit * unit if len(rows.masses.values) else len(X)
             n_bags = MANY_BAGS if n_rows < FEW_ROWS else USUAL_BAGS
         if isinstance(n_bags, Integral):
-            folds = draw_folds(rows, int(n_bags), float(self.validation_fraction or 0), rng)
+            share = float(self.validation_fraction or 0)
+            drawn = (stratified_split(rows.cell, share, rng) for _ in range(int(n_bags)))
+            folds = [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
             if not len(folds[0].held):
                 cut = how_to_cut(about.groups, names)
                 raise ValueError(f"{none_held_out(len(rows.cell))}: {cut or HOW_TO_HOLD_OUT}")
@@ -407,9 +370,7 @@ class ParityBoostClassifier(FairClassifier):
                 "n_bags must be a number, a list of pairs of row positions or a splitter of scikit-learn's, got "
                 f"{self.n_bags!r}"
             )
-        folds = read_folds(self.n_bags, rows, len(about.groups), X)
-        check_classes(folds, rows.cell >= len(about.groups), about.labels.shown)
-        return folds
+        return read_folds(self.n_bags, rows, len(about.groups), X, about.labels.shown)
 
     def _settings(self) -> Settings:
         settings = super()._settings()
@@ -424,7 +385,6 @@ class ParityBoostClassifier(FairClassifier):
         selection: SelectionData,
         unit: float,
         binner: Any,
-        columns: list[str],
         free: Choice | None,
         asked: Choice | None,
     ) -> None:
@@ -433,34 +393,37 @@ class ParityBoostClassifier(FairClassifier):
         ``free`` is what would be chosen without the limit, ``asked`` what with the starting weights that were asked
         for, if it was not these.
         """
-        from ._fit.advice import FittedAverage, choose_again
+        from ._fit.advice import Fitted, choose_again
         from ._fit.loop import Boosted
         from ._fit.training import history
 
-        settings, bags, names = about.settings, trained.bags, (group_names(about.groups), about.labels.shown)
+        settings, bags, columns = about.settings, trained.bags, [column.name for column in binner.columns]
         stages = [replace(selection, margins=partial(iter, [margin])) for margin in selection.margins()]
         choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
-        points = tuple(map(_point, stages, choices))
+        points = []
+        for stage, choice in zip(stages, choices, strict=True):
+            threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
+            calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
+            points.append(Point(threshold, float(choice.own.ber), float(choice.own.violation), calibrator))
         at = 0
         if trained.dial is not None:
             at = FAIR
             if self._offered(selection, unit) is selection:
                 at = choose_again(selection, settings, unit, all_rows=True).theta - 1
         boosted = Boosted([], choices[at], "n_estimators")
-        told = FittedAverage(boosted, settings, stages[at], unit, *names, None, free, asked, self.class_weight)
-        about = replace(about, warnings=self._speak(about, told.messages()))
+        messages = Fitted(boosted, about, stages[at], unit, None, free, asked, self.class_weight).messages()
+        about = replace(about, warnings=self._speak(about, messages))
         fair, point = trained.ends[-1], points[0]
         tables = fair.effects, fair.importances, fair.spread
         self._box = GlassBox(about, point.threshold, binner, *tables, point.calibrator)
         if trained.dial is not None:
-            dial = replace(trained.dial, points=points)
+            dial = replace(trained.dial, points=tuple(points))
             self._box = replace(self._box, dial=dial).at_fairness(dial.weights[at])
         if about.source is not None:
             self._group_thresholds = np.stack([np.asarray(each.threshold) for each in points])
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self._bag_sizes = [len(bag.boosted.rounds) for bag in bags]
-        inner = replace(settings, threshold="auto")
-        tables_of_rounds = [history(bag.boosted, inner, *names, columns, self.max_depth, True) for bag in bags]
+        tables_of_rounds = [history(bag.boosted, about, columns, self.max_depth, True) for bag in bags]
         self._history = {}
         for name in tables_of_rounds[0]:
             parts = [table[name] for table in tables_of_rounds]
@@ -602,19 +565,4 @@ def held_out(trained: Any, rows: Any, n_groups: int) -> SelectionData:
     """What the bags say about rows that they held out."""
     held = rows.at(trained.ends[-1].rows)
     weight = held.masses.values.astype(np.float64) * held.masses.unit
-    return SelectionData(held.cell, weight, n_groups, blends([end.margins for end in trained.ends], trained.weights))
-
-
-def _point(stage: SelectionData, choice: Any) -> Point:
-    """What a choice of the threshold comes to."""
-    threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
-    calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
-    return Point(threshold, float(choice.measures.ber[0]), float(choice.measures.violation[0]), calibrator)
-
-
-def blends(margins: list[Floats], weights: tuple[float, ...]) -> Any:
-    """A function that goes through the blends of the margins of both ends, or through the margins of the only one."""
-    if len(margins) == 1:
-        return lambda: iter(margins)
-    plain, fair = margins
-    return lambda: (all_on_grid(plain + w * (fair - plain)) for w in weights)
+    return SelectionData(held.cell, weight, n_groups, trained.blends([end.margins for end in trained.ends]))

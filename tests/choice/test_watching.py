@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from conftest import make_people
 from parityboost import AdaFairClassifier, ParityBoostClassifier
 from parityboost._choice import rule
-from parityboost._choice.rule import Lowest, Rounds
+from parityboost._choice.rule import Rounds
 from parityboost._choice.settings import Settings
-from parityboost._choice.thresholds import candidates, first_minimum
+from parityboost._choice.thresholds import candidates
 from parityboost.notions import FairnessNotion, Gap, get_notion, precision
 
 
@@ -59,18 +59,16 @@ SETTINGS = st.builds(
 def test_after_each_round_the_choice_is_the_one_made_anew(seed, n_rounds, settings, n_groups, at_a_time):
     rounds = Rounds(settings)
     seen = []
-    add = rounds.add_candidates if isinstance(settings.threshold, str) else rounds.add_counts
     for j, offer in enumerate(draw_offers(seed, n_rounds, settings.threshold, n_groups), 1):
-        add(offer)
+        rounds.add(offer)
         if j % at_a_time == 0 or j == n_rounds:
             seen += [(*state, rounds.chosen) for state in rounds.watch()]
     again = Rounds(settings)
-    add = again.add_candidates if isinstance(settings.threshold, str) else again.add_counts
     assert len(seen) == n_rounds
     for offer, (j, theta, objective, chosen) in zip(
         draw_offers(seed, n_rounds, settings.threshold, n_groups), seen, strict=True
     ):
-        add(offer)
+        again.add(offer)
         choice = again.choose()
         assert (j, theta) == (len(choice.counts), choice.theta)
         np.testing.assert_equal(objective, choice.measures.objective[-1])
@@ -82,26 +80,12 @@ def test_rounds_that_are_dropped_were_never_there(seed, n_kept, n_dropped, setti
     both = [Rounds(settings), Rounds(settings)]
     for j, offer in enumerate(draw_offers(seed, n_kept + n_dropped, settings.threshold, 2)):
         for rounds in both if j < n_kept else both[:1]:
-            (rounds.add_candidates if isinstance(settings.threshold, str) else rounds.add_counts)(offer)
+            rounds.add(offer)
     if measured_before:
         both[0].measure_new()
     both[0].keep_first(n_kept)
     for one, other in zip(*(rounds.choose() for rounds in both), strict=True):
         np.testing.assert_equal(one, other)
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from([0.1, 0.1 + 1e-13, 0.1 - 8e-13, 0.2, np.inf, np.nan]))))
-def test_the_first_of_the_lowest_is_kept_up_to_date(changes):
-    lowest, values = Lowest(), []
-    for place, value in changes:
-        if place < len(values):
-            lowest.change(place, value)
-            values[place] = value
-        else:
-            lowest.append(value)
-            values.append(value)
-        assert lowest.first() == first_minimum(np.array(values))
-        assert lowest[lowest.first(0.0)] == lowest.lowest == np.fmin.reduce([*values, np.inf])
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.5])
@@ -122,14 +106,14 @@ def test_whoever_watches_looks_at_each_option_a_few_times_not_once_per_round(
         work["compared"] += np.size(self.ber) if len(given) > 1 else 0  # of a new round once, whatever is allowed
         return cost(self, *given)
 
-    def counting_change(self, place, value):
-        work["changed"] += 1
-        change(self, place, value)
+    def counting_looks(self, place):
+        work["looked again"] += 1
+        look_again(self, place)
 
-    change = rule.Lowest.change
+    look_again = Rounds._look_again
     monkeypatch.setattr(rule, "measure", counting_measure)
     monkeypatch.setattr(rule.Measures, "cost", counting_cost)
-    monkeypatch.setattr(rule.Lowest, "change", counting_change)
+    monkeypatch.setattr(Rounds, "_look_again", counting_looks)
     X, y, group = make_people(200)
     settings = {"threshold": threshold, "keep": keep, "validation_fraction": fraction, "update": "real"}
     model = AdaFairClassifier(n_estimators=400, learning_rate=0.1, random_state=0, **settings, **options)
@@ -137,7 +121,7 @@ def test_whoever_watches_looks_at_each_option_a_few_times_not_once_per_round(
     assert model.n_estimators_ == 400
     n_options = work["measured"]
     assert work["compared"] <= 4 * n_options
-    assert work["changed"] <= 3 * n_options
+    assert work["looked again"] <= 2 * n_options
     assert n_options < 400 * 20  # each is measured once: a front has a few options, not those of all rounds before
 
 

@@ -118,12 +118,20 @@ def best_group_thresholds(found: Candidates, common: int, cost: Cost) -> tuple[F
     each group's threshold in turn moves to its best place, until none gets better.
     """
     curves = [_curve(found, k) for k in range(len(found.totals))]
-    reached = [
-        _descend(start, curves, found, cost)
-        for start in (np.full(len(curves), common), *_level_starts(curves, found, cost))
-    ]
+    groups, levels = np.arange(len(curves)), np.linspace(0.0, 1.0, N_LEVELS)
+    starts = [np.full(len(curves), common)]
+    for classes in ([0], [1], [0, 1]):  # for each kind of rate, the best of the levels that all groups can share
+        places = []
+        for group, curve in enumerate(curves):
+            total = found.totals[group, classes].sum()
+            rate = found.negatives[curve, group][:, classes].sum(axis=1) / (total if total > 0 else 1.0)
+            above = np.searchsorted(rate, levels).clip(max=len(rate) - 1)
+            below = np.maximum(above - 1, 0)
+            places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
+        at = np.column_stack(places)
+        starts.append(at[first_minimum(cost(to_counts(found.negatives[at, groups], found.totals)))])
+    reached = [_descend(start, curves, found, cost) for start in starts]
     at = reached[first_minimum(np.array([lowest for lowest, _ in reached]))][1]
-    groups = np.arange(len(curves))
     return to_counts(found.negatives[at, groups], found.totals), found.thresholds[at]
 
 
@@ -141,22 +149,6 @@ def _curve(found: Candidates, group: int) -> Positions:
         levels = np.linspace(rate[0], rate[-1], most)
         curve = curve[np.unique(np.searchsorted(rate, levels).clip(max=len(curve) - 1))]
     return curve
-
-
-def _level_starts(curves: list[Positions], found: Candidates, cost: Cost) -> Iterator[Positions]:
-    """For each kind of rate, the candidates per group at the best of the levels that all groups can share."""
-    groups = np.arange(len(curves))
-    levels = np.linspace(0.0, 1.0, N_LEVELS)
-    for classes in ([0], [1], [0, 1]):
-        places = []
-        for group, curve in enumerate(curves):
-            total = found.totals[group, classes].sum()
-            rate = found.negatives[curve, group][:, classes].sum(axis=1) / (total if total > 0 else 1.0)
-            above = np.searchsorted(rate, levels).clip(max=len(rate) - 1)
-            below = np.maximum(above - 1, 0)
-            places.append(curve[np.where(levels - rate[below] < rate[above] - levels, below, above)])
-        at = np.column_stack(places)
-        yield at[first_minimum(cost(to_counts(found.negatives[at, groups], found.totals)))]
 
 
 def _descend(start: Positions, curves: list[Positions], found: Candidates, cost: Cost) -> tuple[float, Positions]:
@@ -180,55 +172,6 @@ def _descend(start: Positions, curves: list[Positions], found: Candidates, cost:
     return best, at
 
 
-class Lowest:
-    """The first of the lowest among values that come one by one and may change, without a look at all of them.
-
-    A tree in an array: node i is the lower one of its children, 2i and 2i + 1, and the values are the leaves.
-    """
-
-    def __init__(self) -> None:
-        self._n, self._width = 0, 1  # of values and of leaves
-        self._nodes = [np.inf, np.inf]
-
-    @property
-    def lowest(self) -> float:
-        return self._nodes[1]
-
-    def append(self, value: float) -> None:
-        """Another value; NaN is beaten by all others."""
-        if self._n == self._width:
-            leaves = self._nodes[self._width :]
-            self._width *= 2
-            self._nodes = [np.inf] * self._width + leaves + [np.inf] * len(leaves)
-            for i in range(self._width - 1, 0, -1):
-                self._nodes[i] = min(self._nodes[2 * i], self._nodes[2 * i + 1])
-        self._n += 1
-        self.change(self._n - 1, value)
-
-    def change(self, place: int, value: float) -> None:
-        """Another value in place of one."""
-        nodes, i = self._nodes, self._width + place
-        nodes[i] = value if value == value else np.inf
-        while i > 1:
-            i //= 2
-            lower = min(nodes[2 * i], nodes[2 * i + 1])
-            if nodes[i] == lower:
-                return
-            nodes[i] = lower
-
-    def first(self, tolerance: float = SAME_OBJECTIVE) -> int:
-        """The place of the first value that no other beats by more than the tolerance."""
-        nodes, i = self._nodes, 1
-        limit = nodes[1] + tolerance
-        while i < self._width:
-            i *= 2
-            i += nodes[i] > limit
-        return i - self._width
-
-    def __getitem__(self, place: int) -> float:
-        return self._nodes[self._width + place]
-
-
 class Rounds:
     """The options of all rounds so far, the choice among them, and the best round while they come.
 
@@ -245,10 +188,11 @@ class Rounds:
         self._plain = UNKNOWN
         # What is kept of the rounds that were watched.
         self.theta = 1  # the best round so far
-        self._bers = Lowest()  # of each round, at a threshold that is given
-        self._plain_ber = np.inf  # the lowest, where thresholds are chosen
+        self._lower_bers = [
+            np.inf
+        ]  # lower and lower balanced errors, from the first that none beats by more than rounding
         self._allowed = np.inf  # the highest balanced error
-        self._costs = Lowest()  # of the best option of each round, as it was when it was looked for
+        self._costs = np.full(1 << 8, np.inf)  # of the best option of each round, as it was when it was looked for
         self._at: list[int] = []  # which option that is
         # With ``keep``, of each round: what was allowed then, and where the measures of its options are; and as a heap
         # the balanced errors and rounds of options whose cost is not defined as long as they are allowed.
@@ -256,16 +200,12 @@ class Rounds:
         self._places: list[tuple[Measures, int, int]] = []
         self._undefined: list[tuple[float, int]] = []
 
-    def add_counts(self, counts: Floats) -> None:
-        """A round with the counts at the threshold that is given."""
-        self.options.append(Options(np.array([self.settings.threshold], dtype=np.float64), counts[None], UNKNOWN))
-
-    def add_candidates(self, found: Candidates) -> None:
-        """A round with thresholds to choose from."""
-        self.add_measured(found.measured(self.settings, self._unit))
-
-    def add_measured(self, measured: Measured) -> None:
-        """The same if what they would give is known."""
+    def add(self, offered: Floats | Candidates | Measured) -> None:
+        """A round: its counts at the threshold that is given, or thresholds to choose from."""
+        if isinstance(offered, np.ndarray):
+            self.options.append(Options(np.array([self.settings.threshold], dtype=np.float64), offered[None], UNKNOWN))
+            return
+        measured = offered.measured(self.settings, self._unit) if isinstance(offered, Candidates) else offered
         options = options_among(measured, self.settings, self._unit, float(self._plain.ber))
         self.options.append(options)
         self._plain = options.plain if options.plain.ber < self._plain.ber else self._plain
@@ -332,36 +272,37 @@ class Rounds:
             for option in np.flatnonzero(np.isnan(cost) & (measures.ber < np.inf)):
                 place = first + int(np.searchsorted(ends, option, "right"))
                 heappush(self._undefined, (-float(measures.ber[option]), place))
-        values, objectives = cost[best].tolist(), measures.objective[best].tolist()
-        for j, (value, objective, ber) in enumerate(zip(values, objectives, allowed, strict=True), first + 1):
-            may_differ = ber < self._allowed or not value >= self._costs.lowest
-            self._costs.append(value)
+        n = len(self._at)
+        if n > len(self._costs):
+            self._costs = np.append(self._costs, np.full(n, np.inf))
+        values, objectives = np.where(np.isnan(cost[best]), np.inf, cost[best]), measures.objective[best].tolist()
+        for j, (value, objective, ber) in enumerate(zip(values.tolist(), objectives, allowed, strict=True), first + 1):
+            may_differ = ber < self._allowed or value < self._costs[: j - 1].min(initial=np.inf) or j == 1
+            self._costs[j - 1] = value
             if ber < self._allowed:
-                self._allow(ber)
+                self._allowed = ber
+                while self._undefined and -self._undefined[0][0] > ber + SAME_OBJECTIVE:
+                    self._look_again(heappop(self._undefined)[1])
             if not settings.choose_theta:
                 self.theta = j
             elif may_differ:
-                self.theta = self._first() + 1
+                self.theta = self._first(j) + 1
             yield j, self.theta, objective
 
     def _lowest_ber(self, ber: float) -> float:
-        """The lowest balanced error so far, with that of another round."""
-        if not self.is_given:
-            self._plain_ber = min(self._plain_ber, ber)
-            return self._plain_ber
-        self._bers.append(ber)
-        return self._bers[self._bers.first()]
+        """The lowest balanced error so far, with that of another round; at a given threshold the first of equals."""
+        lower = self._lower_bers
+        if ber < lower[-1]:
+            lower.append(ber)
+            while lower[0] > ber + (SAME_OBJECTIVE if self.is_given else 0.0):
+                del lower[0]
+        return lower[0]
 
-    def _allow(self, ber: float) -> None:
-        """Let balanced errors be at most so high, which is lower than before."""
-        self._allowed = ber
-        while self._undefined and -self._undefined[0][0] > ber + SAME_OBJECTIVE:
-            self._look_again(heappop(self._undefined)[1])
-
-    def _first(self) -> int:
-        """The place of the best round. Both it and the one that costs least must have been looked at as things are."""
+    def _first(self, n: int) -> int:
+        """The place of the best of n rounds. Both it and what costs least must have been looked at as things are."""
+        costs = self._costs[:n]
         while True:
-            places = self._costs.first(0.0), self._costs.first()
+            places = int(costs.argmin()), first_minimum(costs)
             old = [place for place in places if self._looked_at and self._looked_at[place] > self._allowed]
             if not old:
                 return places[1]
@@ -373,7 +314,7 @@ class Rounds:
         cost = measures.at(slice(start, end)).cost(self.settings, self._allowed)
         self._at[place] = at = first_minimum(cost)
         self._looked_at[place] = self._allowed
-        self._costs.change(place, float(cost[at]))
+        self._costs[place] = np.inf if np.isnan(cost[at]) else cost[at]
 
 
 def best_of_each(cost: Floats, sizes: list[int]) -> Positions:

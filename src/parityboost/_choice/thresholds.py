@@ -108,13 +108,9 @@ def yardstick_of(totals: Floats, mass_unit: float, settings: Settings, unit: flo
         found, belief_of[k] = np.unique(each, return_inverse=True)
         beliefs[k, : len(found)] = found
     kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
-    return _kernels().Yardstick(totals.T.ravel() / mass_unit, kinds, beliefs, belief_of, float(settings.c))
+    from .._engine.kernels.thresholds import Yardstick  # numba is needed only now
 
-
-def _kernels() -> Any:
-    from .._engine.kernels import thresholds  # numba is needed only now
-
-    return thresholds
+    return Yardstick(totals.T.ravel() / mass_unit, kinds, beliefs, belief_of, float(settings.c))
 
 
 def first_minimum(values: Floats) -> int:
@@ -135,7 +131,9 @@ def undominated(first: Floats, second: Floats, third: Floats | None = None) -> P
     third = np.zeros(len(first)) if third is None else third
     measures = (np.array(measure, dtype=np.float64) for measure in (first, second, third))  # a notion may give any kind
     places = np.empty(len(first), dtype=np.intp)
-    return places[: _kernels().list_front(*measures, places)]
+    from .._engine.kernels.thresholds import list_front
+
+    return places[: list_front(*measures, places)]
 
 
 @dataclass(frozen=True)
@@ -196,21 +194,20 @@ class Candidates:
 
     def counts(self, at: Any = slice(None)) -> Floats:
         """``counts[threshold, group, y_true, y_pred]``, of some of the thresholds."""
-        return to_counts(self._negatives_at(at), self.totals)
+        from .._engine.kernels.thresholds import count_below
+
+        n_below = self.n_below[at]
+        order = np.argsort(n_below, kind="stable")
+        sums = np.empty((len(n_below), self.totals.size))
+        count_below(self.cells, self.mass, n_below[order], sums)
+        weights = np.empty(sums.shape)
+        weights[order] = sums * self.unit
+        return to_counts(weights.reshape(len(weights), 2, len(self.totals)).swapaxes(-1, -2), self.totals)
 
     @cached_property
     def negatives(self) -> Floats:
         """The weight at or below each threshold, ``[threshold, group, class]``."""
-        return self._negatives_at(slice(None))
-
-    def _negatives_at(self, at: Any) -> Floats:
-        n_below = self.n_below[at]
-        order = np.argsort(n_below, kind="stable")
-        sums = np.empty((len(n_below), self.totals.size))
-        _kernels().count_below(self.cells, self.mass, n_below[order], sums)
-        weights = np.empty(sums.shape)
-        weights[order] = sums * self.unit
-        return weights.reshape(len(weights), 2, len(self.totals)).swapaxes(-1, -2)
+        return np.ascontiguousarray(self.counts()[..., 0])
 
     def measures(self, settings: Settings, unit: float) -> Measures:
         """What each would give: in one pass over the rows for the rates of our own notions."""
@@ -219,8 +216,10 @@ class Candidates:
             n, step = len(self.thresholds), max(MAX_COUNTS // (2 * self.totals.size), 1)
             parts = (self.counts(slice(first, first + step)) for first in range(0, n, step))
             return joined([measure(part, settings, unit) for part in parts])
+        from .._engine.kernels.thresholds import measure_thresholds
+
         numbers = np.empty((4, len(self.thresholds)))
-        _kernels().measure_thresholds(self.cells, self.mass, self.n_below, yardstick, numbers)
+        measure_thresholds(self.cells, self.mass, self.n_below, yardstick, numbers)
         return Measures(*numbers)
 
     def measured(self, settings: Settings, unit: float) -> Measured:
@@ -254,7 +253,9 @@ def candidates(margin: Floats, cell: NDArray[Any], weight: Floats, totals: Float
     order = np.argsort(margin, kind="stable")
     margin = margin[order]
     thresholds, n_below = np.empty(len(margin) + 2), np.empty(len(margin) + 2, dtype=np.int64)
-    n = _kernels().list_thresholds(margin, margin, ends, thresholds, n_below)
+    from .._engine.kernels.thresholds import list_thresholds
+
+    n = list_thresholds(margin, margin, ends, thresholds, n_below)
     mass = weight[order] if len(weight) else np.empty(0)
     return Candidates(thresholds[:n], n_below[:n], cell[order], mass, 1.0, totals)
 
@@ -271,6 +272,9 @@ class Counting:
     """
 
     def __init__(self, sample: Any, rows: Any, settings: Settings, unit: float) -> None:
+        from .._engine.kernels import thresholds
+
+        self._kernels = thresholds
         self._sample, self._rows, self._settings, self._unit = sample, rows, settings, unit
         # Rows are counted before equal ones are merged: whether that was tried may depend on their order, and a model
         # shall not.
@@ -300,13 +304,24 @@ class Counting:
             self._look_at_margins()
         else:
             self._move_and_look(rounds)
-        return [self._measured(j) for j in range(len(rounds))]
+        (looked, *_), sample, measured = self._room, self._sample, []
+        for j in range(len(rounds)):
+            n, n_entries, n_front = int(looked.n_thresholds[j]), int(looked.n_entries[j]), int(looked.n_fronts[j])
+            entries = looked.cells[j, :n_entries], looked.mass[j, :n_entries]
+            thresholds, n_below = looked.thresholds[j, :n], looked.n_below[j, :n]
+            found = Candidates(thresholds, n_below, *entries, sample.masses.unit, sample.totals)
+            if self._is_measured:
+                front, measures = looked.fronts[j, :n_front], Measures(*looked.measures[j, :, :n])
+                measured.append(Measured(found, measures, int(looked.lowest[j]), front, found.counts(front)))
+            else:
+                measured.append(found.measured(self._settings, self._unit))
+        return measured
 
     def _make_room(self, n_rounds: int, has_mass: bool) -> Any:
         """Where rounds are looked at, and rows sorted or counted: made at the first look."""
         if self._room is None:
             n_cells, n_buckets = self._sample.totals.size, 1 << (2 * len(self._sample)).bit_length()
-            looked = _kernels().Looked.room(n_rounds, self._n_entries, n_cells, has_mass, not self._is_exact)
+            looked = self._kernels.Looked.room(n_rounds, self._n_entries, n_cells, has_mass, not self._is_exact)
             starts = np.empty(min(max(n_buckets, 1 << 8), N_BUCKETS) + 1, dtype=np.int32) if self._is_exact else None
             counts = None if self._is_exact else np.zeros((N_BUCKETS + 1, n_cells), dtype=np.int64)
             self._room = looked, starts, counts
@@ -320,10 +335,10 @@ class Counting:
         leaves = rounds[0].leaves.base if len(rounds) > 1 else rounds[0].leaves[None]
         steps = np.array([record.steps for record in rounds])
         of_rows = self._margin, self._cell, self._mass
-        _kernels().measure_rounds(len(rounds), leaves, steps, *of_rows, *sorting, GRID, *self._measuring, looked)
+        self._kernels.measure_rounds(len(rounds), leaves, steps, *of_rows, *sorting, GRID, *self._measuring, looked)
 
     def _look_at_margins(self) -> None:
-        kernels, (looked, starts, _) = _kernels(), self._make_room(1, True)
+        kernels, (looked, starts, _) = self._kernels, self._make_room(1, True)
         room = looked.below[0], looked.above[0], looked.cells[0], looked.mass[0]
         if self._is_exact:
             margin, cell, mass = self._rows.list_margins()
@@ -336,14 +351,3 @@ class Counting:
             n = kernels.list_buckets(counts, GRID, shift, lowest, *room)
         looked.n_entries[0] = n
         kernels.measure_entries(0, n, *self._measuring, looked)
-
-    def _measured(self, j: int) -> Measured:
-        looked, sample = self._room[0], self._sample
-        n, n_entries, n_front = int(looked.n_thresholds[j]), int(looked.n_entries[j]), int(looked.n_fronts[j])
-        entries = looked.cells[j, :n_entries], looked.mass[j, :n_entries]
-        thresholds, n_below = looked.thresholds[j, :n], looked.n_below[j, :n]
-        found = Candidates(thresholds, n_below, *entries, sample.masses.unit, sample.totals)
-        if not self._is_measured:
-            return found.measured(self._settings, self._unit)
-        front = looked.fronts[j, :n_front]
-        return Measured(found, Measures(*looked.measures[j, :, :n]), int(looked.lowest[j]), front, found.counts(front))

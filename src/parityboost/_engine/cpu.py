@@ -434,25 +434,7 @@ def sum_masses(codes: Array, mass: Array, n_negative: int, mass_of: Array, first
 
 
 class CpuRows:
-    """The rows of a sample, sorted by cell.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_bundles, n_rows)
-        Joint codes.
-    mass : ndarray of int64
-        The sample weight of each row, empty for one each.
-    unit : float
-        What a mass of one weighs.
-    blocks : ndarray of shape (n_blocks, 3)
-        Cell, first row, last row + 1.
-    cell_mass : ndarray of int64
-        Mass per cell.
-    bundle_of : ndarray
-        The bundle of each feature.
-    run : function
-        Calls a task with ranges of work, as :meth:`Team.run` does.
-    """
+    """The rows of a sample, sorted by cell; ``run`` shares work among threads, as :meth:`Team.run` does."""
 
     def __init__(
         self, codes: Array, mass: Array, unit: float, blocks: Array, cell_mass: Array, bundle_of: Array, run: Run
@@ -489,7 +471,7 @@ class CpuRows:
         """Give all rows of a cell the weight ``start[cell]``, and list them."""
         values = np.asarray(start, dtype=np.float64)[self.cell()]
         self.weights = Weights(values, self._room_to_list(), np.zeros(len(self.arrays.blocks), dtype=np.int64))
-        self.list_anew(classes)
+        list_anew(self.arrays, self.weights, classes)
 
     def add_changes(self, histograms: Array) -> None:
         """Add what rows gained to ``histograms[bundle, class, :, joint code]``, once."""

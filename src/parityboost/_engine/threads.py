@@ -34,16 +34,6 @@ class Team:
 
         return RoundsCard()
 
-    def place_rows(self, codes: Any, mass: Any, unit: float, blocks: Any, cell_mass: Any, bundle_of: Any) -> Any:
-        """The rows of a sample where passes over them are made: a :class:`CpuRows`, or what has the same passes."""
-        if self.device == "cpu":
-            from .cpu import CpuRows  # numba is needed only now
-
-            return CpuRows(codes, mass, unit, blocks, cell_mass, bundle_of, self.run)
-        from .cuda.rows import CudaRows
-
-        return CudaRows(codes, mass, unit, blocks, cell_mass, bundle_of, self.card)
-
     def n_sharing(self, n_items: int, work_per_item: float) -> int:
         """How many threads so much work is worth waking."""
         return min(self.n_threads, n_items, int(n_items * work_per_item / WORTH_A_THREAD))

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +20,17 @@ from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats
 from .._choice.settings import Settings
-from .._engine.codes import MISSING, N_CODES
+from .._engine.codes import N_CODES
 from .._engine.cpu import count_pairs
 from .._engine.threads import Team
 from .._model.averaged import average, covariance, differences
 from .._model.dial import Dial, ordered_weights
 from .._model.grid import all_on_grid
 from .._model.tables import CountPairs, Effects, place_pairs
-from .._table.binning import Binner, Bundles
-from .._table.reading import stratified_split
+from .._table.binning import Bundles
 from .loop import Boosted, boost
-from .progress import BagsProgress
-from .samples import CodedSample, Part, Sample, merge_equal_rows
+from .progress import Progress
+from .samples import CodedSample, Part, Sample, code_present, merge_equal_rows
 
 Rows = NDArray[np.intp]
 # Of fewer rows than this one training after the other is fastest. A column to split makes about as much work as so many
@@ -46,14 +46,11 @@ class Fold(NamedTuple):
     held: Rows
 
 
-def draw_folds(part: Part, n_bags: int, fraction: float, rng: np.random.RandomState) -> list[Fold]:
-    """Splits that hold out a share of each class and group; none of a class of a group that has a single row."""
-    drawn = (stratified_split(part.cell, fraction, rng) for _ in range(n_bags))
-    return [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
+def read_folds(splits: Any, part: Part, n_groups: int, X: Any, names: Sequence[str]) -> list[Fold]:
+    """Splits that the user gives, as (train, test) positions in X or as a splitter of scikit-learn's.
 
-
-def read_folds(splits: Any, part: Part, n_groups: int, X: Any) -> list[Fold]:
-    """Splits that the user gives, as (train, test) positions in X or as a splitter of scikit-learn's."""
+    Each needs rows of both classes, which have these ``names``: of one there is nothing to tell apart.
+    """
     labels = np.zeros(len(X), dtype=np.int64)  # 0 and 1, whatever the labels are: a splitter does not take them all
     labels[part.positions] = part.cell >= n_groups
     pairs: Iterable[Any] = splits
@@ -74,27 +71,17 @@ def read_folds(splits: Any, part: Part, n_groups: int, X: Any) -> list[Fold]:
         folds.append(Fold(*(found[found >= 0] for found in (place[train], place[held]))))
     if not folds:
         raise ValueError("n_bags holds no splits: give at least one pair of rows to train on and rows to hold out")
-    return _checked(folds)
-
-
-def _checked(folds: list[Fold]) -> list[Fold]:
     for b, fold in enumerate(folds):
-        for part, what in zip(fold, ("train on", "hold out"), strict=True):
-            if len(part) == 0:
+        for rows, what in zip(fold, ("train on", "hold out"), strict=True):
+            if len(rows) == 0:
                 raise ValueError(f"bag {b} has no row to {what} (rows without weight are none): give it some in n_bags")
+            y = part.cell[rows] >= n_groups
+            if y.all() or not y.any():
+                raise ValueError(
+                    f"n_bags[{b}] has no row of class {names[int(not y.any())]!r} to {what}: each bag needs rows of "
+                    "both classes to train on and to hold out (rows without weight are none)"
+                )
     return folds
-
-
-def check_classes(folds: Sequence[Fold], is_positive: NDArray[np.bool_], labels: Sequence[str]) -> None:
-    """Whether given bags have both classes: of one there is nothing to tell apart."""
-    for b, fold in enumerate(folds):
-        for part, what in zip(fold, ("train on", "hold out"), strict=True):
-            for label, is_there in zip(labels, (~is_positive[part], is_positive[part]), strict=True):
-                if not is_there.any():
-                    raise ValueError(
-                        f"n_bags[{b}] has no row of class {label!r} to {what}: each bag needs rows of both classes to "
-                        "train on and to hold out (rows without weight are none)"
-                    )
 
 
 def _positions(rows: Any, n_rows: int, where: str) -> Rows:
@@ -119,12 +106,6 @@ class CodeTable:
 
     is_remote = False  # whether the rows are in other processes
 
-    @classmethod
-    def of(cls, binner: Binner, columns: list[Codes], team: Team) -> CodeTable:
-        """From the codes of each column, which are consumed."""
-        bundles = Bundles.of(binner, [columns], team)
-        return cls(bundles, bundles.consume(columns, team))
-
     def margins(self, effects: Effects, rows: Rows) -> Floats:
         """What tables say about some of the rows."""
         return effects.margins(self.codes, self.bundles.bundle_of, self.bundles.code_of, rows)
@@ -143,13 +124,8 @@ class CodeTable:
     def _sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
         sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
         codes = np.ascontiguousarray(self.codes[:, sample.rows])
-        has_missing, has_other = np.zeros((2, len(self.bundles.bundle_of)), dtype=np.bool_)
-        present = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
-        for f, column in enumerate(self.bundles.binner.columns):
-            found = self.bundles.code_of[f][present[self.bundles.bundle_of[f]]]
-            has_missing[f] = (found == MISSING).any()
-            has_other[f] = column.categorical and (found == column.n_bins + 1).any()
-        return merge_equal_rows(CodedSample(sample, codes, has_missing, has_other))
+        is_there = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
+        return merge_equal_rows(code_present(sample, codes, self.bundles, is_there))
 
 
 class Bag(NamedTuple):
@@ -164,28 +140,8 @@ class Bag(NamedTuple):
     held: Rows
     margins: Floats  # of these rows, shifted and scaled
 
-    @property
-    def factor(self) -> float:
-        return 1.0 / self.deviation
-
 
 LearnerOf = Callable[[CodedSample, CodedSample], Any]
-
-
-class Interrupted:
-    """Ends all trainings when one has been interrupted, or has failed: nothing else ends a thread."""
-
-    def __init__(self) -> None:
-        self._ended = False
-
-    def end(self) -> None:
-        """Let nobody go on."""
-        self._ended = True
-
-    def check(self) -> None:
-        """Raise if nobody is to go on."""
-        if self._ended:
-            raise InterruptedError("another training was interrupted, or failed")
 
 
 def train_bags(
@@ -198,7 +154,7 @@ def train_bags(
     unit: float,
     n_jobs: int,
     device: str,
-    progress: BagsProgress | None = None,
+    progress: Progress | None = None,
 ) -> list[Bag]:
     """Train each bag, side by side; the bags do not depend on how many at a time."""
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
@@ -206,13 +162,12 @@ def train_bags(
     work = len(part.cell) + ROWS_PER_COLUMN * len(table.bundles.bundle_of)
     is_here = device == "cpu" and not table.is_remote
     n_threads = 1 if is_here and work < FEW_ROWS else min(n_jobs, len(folds))
-    interrupted = Interrupted()
+    ended = Event()  # when one training was interrupted, or has failed: nothing else ends a thread
 
     def train(fold: Fold) -> Bag:
-        interrupted.check()
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
-            boosted = boost(learner, settings, progress, unit, interrupted.check)
+            boosted = boost(learner, settings, progress, unit, ended)
             theta = boosted.choice.theta
             ensemble = learner.ensemble([r.model for r in boosted.rounds[:theta]], boosted.alphas[:theta])
             del coded, held, learner  # and with them whatever is on a device
@@ -233,7 +188,7 @@ def train_bags(
     try:
         trained: list[Bag] = Parallel(n_jobs=n_threads, require="sharedmem")(delayed(train)(f) for f in folds)
     except BaseException:
-        interrupted.end()
+        ended.set()
         raise
     return trained
 
@@ -262,7 +217,7 @@ class Combined(NamedTuple):
 def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     """The bags' mean, and what it says about rows that were held out."""
     n_bags, n_rows = len(bags), len(part.cell)
-    factors = [bag.factor / n_bags for bag in bags]
+    factors = [1.0 / bag.deviation / n_bags for bag in bags]
     parts = [bag.effects for bag in bags]
     n_codes = [column.n_codes for column in table.bundles.binner.columns]
     effects = average(parts, factors, n_codes, table.count_pairs(part), part.masses.unit)
@@ -285,10 +240,12 @@ class Trained(NamedTuple):
     ends: list[Combined]  # the fair model alone, or the plain one and the fair one
     dial: Dial | None  # between these two, without points
 
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """The blends that there are."""
-        return (1.0,) if self.dial is None else self.dial.weights
+    def blends(self, margins: Sequence[Floats]) -> Callable[[], Iterator[Floats]]:
+        """A function that goes through the blends of the margins of both ends, or the margins of the only one."""
+        if self.dial is None:
+            return lambda: iter(margins)
+        (plain, fair), weights = margins, self.dial.weights
+        return lambda: (all_on_grid(plain + w * (fair - plain)) for w in weights)
 
 
 def dial_between(plain: Sequence[Bag], fair: Sequence[Bag], ends: Sequence[Combined], orders: Any, table: Any) -> Dial:
@@ -298,7 +255,7 @@ def dial_between(plain: Sequence[Bag], fair: Sequence[Bag], ends: Sequence[Combi
     return Dial(
         *effects,
         (ends[0].spread, ends[1].spread),
-        covariance(*([bag.factor * bag.alone for bag in bags] for bags in (plain, fair))),
+        covariance(*([1.0 / bag.deviation * bag.alone for bag in bags] for bags in (plain, fair))),
         (ends[0].importances, ends[1].importances),
         orders,
         ordered_weights(*effects, orders, binner),

@@ -27,20 +27,8 @@ VOTES = np.array([-1.0, 1.0, 1.0, 1.0])
 class EstimatorLearner:
     """Any scikit-learn classifier, cloned and fitted afresh in each round.
 
-    Parameters
-    ----------
-    estimator : classifier
-        What to clone.
-    classes : ndarray of shape (2,)
-        The labels.
-    X, X_selection : DataFrame or ndarray
-        What the rows of the two samples are rows of.
-    train, selection : Sample
-        The rows to train on, and those that θ is chosen on; they may be the same.
-    start : ndarray of shape (n_cells,)
-        The factor that D¹ gives to the rows of each cell, besides their sample weights.
-    random_state : RandomState
-        Where seeds come from.
+    The rows of the two samples are rows of ``X`` and of ``X_selection``. ``start[cell]`` is the factor that D¹ gives to
+    the rows of each cell, besides their sample weights.
     """
 
     def __init__(

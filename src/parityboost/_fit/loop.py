@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,13 +156,13 @@ def boost(
     settings: Settings,
     on_round: Callable[[int, Round, float, int], None] | None = None,
     unit: float = 1.0,
-    check: Callable[[], None] | None = None,
+    ended: Event | None = None,
 ) -> Boosted:
     """Train up to T weak learners and choose θ.
 
     ``learner.selection`` holds the rows that θ is chosen on, and may be ``learner.train`` itself. ``on_round`` is told
     the number of the round, the round, its objective, and the best round so far. ``unit`` is the number of rows that a
-    weight of one stands for there. ``check`` is called now and then; what it raises ends the training.
+    weight of one stands for there. Whoever sets ``ended`` ends the training.
     """
     offers = Rounds(settings, unit)
     counting, most = None, MAX_TOGETHER
@@ -180,15 +181,11 @@ def boost(
             n_next = math.ceil(until_due / math.ceil(until_due / n_next))
         n_next = min(n_next, settings.n_estimators - len(rounds))
         found, stopped = way.next(n_next)
-        if check is not None:
-            check()
+        if ended is not None and ended.is_set():
+            raise InterruptedError("another training was interrupted, or failed")
         rounds += [record._replace(leaves=None) for record in found]
-        if counting is None:
-            for record in found:
-                offers.add_counts(record.selection_counts)
-        else:
-            for measured in counting.look(found):
-                offers.add_measured(measured)
+        for offered in [r.selection_counts for r in found] if counting is None else counting.look(found):
+            offers.add(offered)
         is_last = stopped is not None or len(rounds) == settings.n_estimators
         if len(rounds) < due and not (is_last and due < math.inf):
             continue

@@ -11,16 +11,34 @@ import numpy as np
 
 
 class Progress:
-    """A progress bar on standard error: redrawn in place on a terminal, a line at every tenth of the way elsewhere."""
+    """A progress bar on standard error: redrawn in place on a terminal, a line at every tenth of the way elsewhere.
+
+    It may be the bar of several trainings of ``of_each`` rounds, which may go on at the same time. ``n_rows`` and
+    ``n_workers`` are of a cluster.
+    """
 
     def __init__(self, name: str, n_rounds: int, n_rows: int = 0, n_workers: int = 0) -> None:
         self._name, self._n_rounds, self._started = name, n_rounds, time.perf_counter()
-        self._n_rows, self._n_workers = n_rows, n_workers  # of a cluster
+        self._n_rows, self._n_workers = n_rows, n_workers
         self._in_place = sys.stderr.isatty()
-        self._best = np.inf
-        self._drawn = 0.0
+        self._best, self._drawn = np.inf, 0.0
+        self.of_each = 0
+        self._done, self._lock = 0, Lock()
 
     def __call__(self, j: int, _: Any, objective: float, theta: int) -> None:
+        """Another round of the training, or of any of several."""
+        with self._lock:
+            self._done = self._done + 1 if self.of_each else j
+            self._draw(self._done, objective, theta)
+
+    def end(self, n_made: int, objective: float, theta: int) -> None:
+        """One of several trainings has ended, perhaps before its last round."""
+        with self._lock:
+            if n_made < self.of_each:
+                self._done += self.of_each - n_made
+                self._draw(self._done, objective, theta)
+
+    def _draw(self, j: int, objective: float, theta: int) -> None:
         self._best = min(self._best, objective)
         now = time.perf_counter()
         last = j == self._n_rounds
@@ -38,14 +56,10 @@ class Progress:
         if self._n_workers:
             speed = self._n_rows * j / max(now - self._started, 1e-9)
             line += f"  {speed:,.0f} rows per second  {self._n_workers} workers"
-        print(
-            f"\r{line}\x1b[K" if self._in_place else line,
-            end="" if self._in_place else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        shown, end = (f"\r{line}\x1b[K", "") if self._in_place else (line, "\n")
+        print(shown, end=end, file=sys.stderr, flush=True)
 
-    def close(self, theta: int, stopped: str) -> None:
+    def close(self, theta: int, stopped: str = "n_estimators") -> None:
         reasons = {
             "n_estimators": "all rounds done",
             "perfect": "a learner made no mistake",
@@ -55,27 +69,3 @@ class Progress:
         seconds = time.perf_counter() - self._started
         start = "\n" if self._in_place else ""
         print(f"{start}{self._name}: θ = {theta}, {reasons[stopped]}, {seconds:.1f} s", file=sys.stderr, flush=True)
-
-
-class BagsProgress:
-    """One bar for several trainings, which may go on at the same time."""
-
-    def __init__(self, bar: Progress, n_rounds: int) -> None:
-        self._bar, self._n_rounds = bar, n_rounds  # of each training
-        self._done, self._lock = 0, Lock()
-
-    def __call__(self, j: int, found: Any, objective: float, theta: int) -> None:
-        """Another round of any of them."""
-        with self._lock:
-            self._done += 1
-            self._bar(self._done, found, objective, theta)
-
-    def end(self, n_made: int, objective: float, theta: int) -> None:
-        """One of them has ended, perhaps before its last round."""
-        if n_made < self._n_rounds:
-            with self._lock:
-                self._done += self._n_rounds - n_made
-                self._bar(self._done, None, objective, theta)
-
-    def close(self, theta: int) -> None:
-        self._bar.close(theta, "n_estimators")

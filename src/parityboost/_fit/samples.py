@@ -5,7 +5,7 @@ Rows are sorted by class and group, and equal ones merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._arrays import Codes, Floats, Integers, on_card, to_host
 from .._caller import warn_caller
 from .._engine.codes import BLOCK_ROWS, BYTES_PER_ROW, MISSING
+from .._engine.cpu import CpuRows
 from .._engine.kernels.columns import hash_rows
 from .._engine.threads import Team
 from .._table.binning import EXACT_ROWS, Binner, Bundles
@@ -100,18 +101,7 @@ def find_exponent(n_rows: int, total: float, measure: Callable[[int], MassSums])
 class Sample:
     """Rows of a class and group each, sorted by their cell ``class * n_groups + group``.
 
-    Parameters
-    ----------
-    cell : ndarray of a small integer type
-        The cell of each row.
-    n_groups : int
-        Number of groups.
-    masses : Masses
-        The sample weight of each row.
-    rows : ndarray
-        The rows' positions in the caller's X.
-    team : Team
-        Who does the work.
+    ``rows`` are their positions in the caller's X.
     """
 
     def __init__(self, cell: NDArray[Any], n_groups: int, masses: Masses, rows: NDArray[Any], team: Team) -> None:
@@ -137,12 +127,7 @@ class Sample:
             self.cell_mass = np.array([self.masses.values[first:stop].sum() for first, stop in cells], dtype=np.int64)
         else:
             self.cell_mass = self.sizes.astype(np.int64)
-        self.totals = self._totals()
-
-    def _totals(self) -> Floats:
-        """Weight per [group, class]."""
-        totals: Floats = self.cell_mass.astype(np.float64) * self.masses.unit
-        return totals.reshape(2, self.n_groups).T
+        self.totals = (self.cell_mass.astype(np.float64) * masses.unit).reshape(2, n_groups).T  # [group, class]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -157,15 +142,14 @@ class Sample:
         """The class of each row."""
         return np.repeat([0, 1], [self.n_negative, len(self) - self.n_negative])
 
-    @property
-    def sample_weight(self) -> Floats:
-        """The weight of each row; empty for one each."""
-        return self.masses.values.astype(np.float64) * self.masses.unit
-
     def place(self, codes: Codes, bundle_of: Any) -> Any:
         """The rows with their joint codes, as a :class:`CpuRows` or what has the same passes."""
-        given = self.masses.values, self.masses.unit, self.blocks, self.cell_mass, bundle_of
-        return self.team.place_rows(codes, *given)
+        given = codes, self.masses.values, self.masses.unit, self.blocks, self.cell_mass, bundle_of
+        if self.team.device == "cpu":
+            return CpuRows(*given, self.team.run)
+        from .._engine.cuda.rows import CudaRows
+
+        return CudaRows(*given, self.team.card)
 
     def counts(self, positive: Integers) -> Floats:
         """``counts[group, y_true, y_pred]`` from the mass of positive predictions per cell."""
@@ -194,15 +178,22 @@ def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> Coded
     ``columns`` are the codes of the rows, an array per column of X; they are consumed.
     """
     has_missing, has_other = np.zeros((2, len(columns)), dtype=np.bool_)
-
-    def task(first: int, last: int) -> None:
-        for j in range(first, last):
-            column = bundles.binner.columns[j]
-            has_missing[j] = bool((columns[j] == MISSING).any())
-            has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
-
-    sample.team.run(task, len(columns), len(sample))
+    for j, column in enumerate(bundles.binner.columns):
+        has_missing[j] = bool((columns[j] == MISSING).any())
+        has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
     return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
+
+
+def code_present(
+    sample: Sample, codes: Codes, bundles: Bundles, is_there: NDArray[np.bool_] | Sequence[NDArray[np.bool_]]
+) -> CodedSample:
+    """A sample whose joint codes are known; ``is_there[bundle][joint code]`` tells which occur."""
+    has_missing, has_other = np.zeros((2, len(bundles.bundle_of)), dtype=np.bool_)
+    for f, column in enumerate(bundles.binner.columns):
+        found = bundles.code_of[f][is_there[bundles.bundle_of[f]]]
+        has_missing[f] = (found == MISSING).any()
+        has_other[f] = column.categorical and (found == column.n_bins + 1).any()
+    return CodedSample(sample, codes, has_missing, has_other)
 
 
 def merge_equal_rows(coded: CodedSample) -> CodedSample:
@@ -211,7 +202,10 @@ def merge_equal_rows(coded: CodedSample) -> CodedSample:
     Rows are told apart by 64-bit hashes, and compared in full before anything is merged.
     """
     sample, codes = coded.sample, coded.codes
-    if len(sample) < MIN_ROWS_TO_MERGE or on_card(codes) or not _looks_repetitive(codes):
+    if len(sample) < MIN_ROWS_TO_MERGE or on_card(codes):
+        return coded
+    some = _hashes(np.ascontiguousarray(codes[:, :: max(codes.shape[1] // MAX_ROWS_TO_TRY, 8)]))
+    if len(np.unique(some)) > DISTINCT_SHARE * len(some):
         return coded
     hashes = _hashes(codes)
     hashes ^= sample.cell.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
@@ -231,12 +225,6 @@ def merge_equal_rows(coded: CodedSample) -> CodedSample:
     return coded._replace(sample=merged, codes=np.ascontiguousarray(codes[:, rows]))
 
 
-def _looks_repetitive(codes: Codes) -> bool:
-    step = max(codes.shape[1] // MAX_ROWS_TO_TRY, 8)
-    part = np.ascontiguousarray(codes[:, ::step])
-    return bool(len(np.unique(_hashes(part))) <= DISTINCT_SHARE * part.shape[1])
-
-
 def _hashes(codes: Codes) -> NDArray[np.uint64]:
     hashes = np.empty(codes.shape[1], dtype=np.uint64)
     hash_rows(codes, hashes)
@@ -250,39 +238,20 @@ class Part(NamedTuple):
     cell: NDArray[Any]
     masses: Masses
 
-    def on_host(self) -> Part:
-        return self._replace(cell=to_host(self.cell))
-
     def at(self, chosen: Any) -> Part:
         return Part(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
 
 
-class Split(NamedTuple):
-    """The rows of X to train on, and those of another table, or of X as well, that θ is chosen on."""
-
-    X: Any
-    train: Part
-    X_selection: Any
-    selection: Part | None  # None for the training rows themselves
-
-    def samples(self, n_groups: int, team: Team) -> tuple[Sample, Sample]:
-        """Both kinds of rows as samples; one and the same if θ is chosen on the training rows."""
-        train = Sample(self.train.cell, n_groups, self.train.masses, self.train.positions, team)
-        if self.selection is None:
-            return train, train
-        return train, Sample(self.selection.cell, n_groups, self.selection.masses, self.selection.positions, team)
-
-
-def hold_out(X: Any, rows: Part, fraction: float | None, rng: np.random.RandomState) -> Split:
-    """Some of the rows to choose θ on, a share of each cell; none if the share is None or no cell has two rows."""
+def hold_out(rows: Part, fraction: float | None, rng: np.random.RandomState) -> tuple[Part, Part | None]:
+    """Rows to train on and some to choose θ on, a share of each cell; none if that is None or no cell has two rows."""
     if fraction is None:
-        return Split(X, rows, X, None)
-    rows = rows.on_host()
+        return rows, None
+    rows = rows._replace(cell=to_host(rows.cell))
     train_at, selection_at = stratified_split(rows.cell, fraction, rng)
     if len(selection_at):
-        return Split(X, rows.at(train_at), X, rows.at(selection_at))
+        return rows.at(train_at), rows.at(selection_at)
     warn_of_none_held_out(len(rows.cell))
-    return Split(X, rows, X, None)
+    return rows, None
 
 
 def warn_of_none_held_out(n_rows: int) -> None:
@@ -310,20 +279,19 @@ class CodedTables(NamedTuple):
 
 
 def code_tables(
-    split: Split, train: Sample, selection: Sample, max_bins: int, categorical_features: Any
+    X: Any, rows: Part, train: Sample, X_selection: Any, selection: Sample, max_bins: int, categorical_features: Any
 ) -> CodedTables:
     """Learn the bins from the training rows, and encode these and those that θ is chosen on."""
-    sources = read_sources(split.X)
-    categorical = find_categorical(split.X, sources, categorical_features)
-    selection_sources = sources if split.X_selection is split.X else read_sources(split.X_selection)
+    sources = read_sources(X)
+    categorical = find_categorical(X, sources, categorical_features)
+    selection_sources = sources if X_selection is X else read_sources(X_selection)
     if train.team.device != "cpu" and len(train) > EXACT_ROWS:  # for fewer rows it does not pay
         n_rows = len(train) + (0 if selection is train else len(selection))
         train.team.card.require(n_rows * (2 * len(sources) + BYTES_PER_ROW))
         same = selection_sources is sources
         sources = place_sources(sources, train.team.card.place)
         selection_sources = sources if same else place_sources(selection_sources, train.team.card.place)
-    masses = split.train.masses.values_or_none
-    binner = Binner.fit(sources, split.train.positions, masses, max_bins, categorical, train.team)
+    binner = Binner.fit(sources, rows.positions, rows.masses.values_or_none, max_bins, categorical, train.team)
     return _code(binner, sources, train, selection_sources, selection)
 
 

@@ -22,7 +22,7 @@ def too_large(n_columns: int, n_groups: int, n_rounds: int, notion: FairnessNoti
     ):
         if number > most:
             return f"it has {number} {what}, and a file holds at most {most}"
-    costs = len({label for gap in notion.gaps for label in gap.boosts})
+    costs = len(set().union(*(gap.boosts for gap in notion.gaps)))
     thresholds = 2 if threshold == "per_group" else 0  # in the history, and to go back to
     most = MAX_COMMAS // (PER_ROUND + n_groups * (costs + thresholds))
     if n_rounds > most:

@@ -178,7 +178,7 @@ class Document(Record, kw_only=True):
         if isinstance(rounds, EstimatorRounds):
             name = type(rounds.learners[0]).__name__
             raise ModelFileError(f"only a model of native trees (estimator=None) can be stored, this one is of {name}")
-        if model._given("estimator") is not None:
+        if vars(model).get("estimator") is not None:
             raise ModelFileError(
                 f"the model is of native trees, but its parameter is now estimator={model.estimator!r}, which a file "
                 "cannot hold: model.set_params(estimator=None).save(…) stores it"
@@ -227,8 +227,8 @@ class Document(Record, kw_only=True):
         with at("fitted_with" if self.fitted_with else "parameters"):
             known = [name for name in FITTED_WITH if name in cls._get_param_names()]
             original = make_model(cls, parameters | decode_fields(self.fitted_with, known))
-            settings, feature = checked(original._settings), original._given("sensitive_feature")
-            grouping = checked(lambda: Grouping(original._given("bands"), original._given("missing_group")))
+            settings, feature = checked(original._settings), vars(original).get("sensitive_feature")
+            grouping = checked(lambda: Grouping(vars(original).get("bands"), vars(original).get("missing_group")))
         with at("classes"):
             classes = self.classes.read()
         stated = each_field({"positive": self.positive, "favourable": self.favourable}, decode_parameter)
@@ -333,7 +333,7 @@ def _fitted_with(model: Any) -> dict[str, Any]:
         changed["notion"] = encode_parameter("notion", about.settings.notion)
     fitted = {"c": about.settings.c, "sensitive_feature": about.sensitive_feature, **vars(about.grouping)}
     for name, value in fitted.items():
-        was, is_now = (encode_parameter(name, each) for each in (value, model._given(name, value)))
+        was, is_now = (encode_parameter(name, each) for each in (value, vars(model).get(name, value)))
         if was != is_now:
             changed[name] = was
     return changed

@@ -45,18 +45,16 @@ class GroupSource:
     codes: Codes | None = None
     grouping: Grouping = AS_GIVEN
 
-    def with_codes(self, binner: Binner, X: Any, rows: NDArray[Any], group: Group) -> GroupSource:
-        """With the code of each group, if its one column has a code for each; ``group`` belongs to ``rows``."""
-        return self.with_pairs(binner, self.code_pairs(binner, X, rows, group))
-
     def code_pairs(self, binner: Binner, X: Any, rows: NDArray[Any], group: Group) -> Integers:
-        """Which codes of its one column and which groups occur together, as ``code * n_groups + group``."""
+        """Which codes of its one column and which groups occur together, as ``code * n_groups + group``; ``group``
+        belongs to ``rows``.
+        """
         if len(self.columns) != 1 or self.grouping.bands:  # the column's own bins are no bands
             return np.empty(0, dtype=np.int64)
         return np.unique(self._encode(binner, X, rows).astype(np.int64) * len(self.groups) + group)
 
     def with_pairs(self, binner: Binner, pairs: Integers) -> GroupSource:
-        """See :meth:`with_codes`."""
+        """With the code of each group, if its one column has a code for each; see :meth:`code_pairs`."""
         if len(pairs) == 0:
             return self
         n_groups = len(self.groups)

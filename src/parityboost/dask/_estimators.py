@@ -145,7 +145,7 @@ class OnCollections(FairClassifier):
     @contextmanager
     def _cluster(self) -> Iterator[Cluster]:
         """The cluster, if what was asked for can be done there."""
-        estimator, device = self._given("estimator"), self._given("device")
+        estimator, device = vars(self).get("estimator"), vars(self).get("device")
         if estimator is not None:
             raise ValueError(
                 f"estimator={type(estimator).__name__} cannot be trained on a cluster: only sums over the rows travel, "
@@ -165,7 +165,7 @@ class OnCollections(FairClassifier):
         if data.meta.shape[1] == 0:
             raise ValueError(f"0 feature(s) (shape={data.meta.shape}) while a minimum of 1 is required.")
         validate_data(self, data.meta, skip_check_array=True, reset=known is None)
-        return prepare_rows(cluster, sensitive, data, known, self._given("positive"), self._given("favourable"))
+        return prepare_rows(cluster, sensitive, data, known, vars(self).get("positive"), vars(self).get("favourable"))
 
     def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Progress:
         name = type(self).__name__
@@ -253,9 +253,9 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
             chosen_on = parts[-1]
             n_held, unit = int(chosen_on.n_held.sum()), chosen_on.rows_per_weight
             is_apart = n_held > 0
-            training.check_settings(settings, is_apart, self.validation_fraction)
             totals = [part.totals() for part in parts]
-            training.check_totals(about, totals[0][0], totals[-1][1] if is_apart else None, rows.sensitive_names)
+            of_both = totals[0][0], totals[-1][1] if is_apart else None
+            training.check(about, *of_both, self.validation_fraction, rows.sensitive_names)
             coded = CodedRows(cluster, parts, self.max_bins, self.categorical_features)
             columns = column_names(rows.data.meta)
             if settings.threshold == "per_group":
@@ -281,10 +281,9 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                 if selection is not shown:  # what is kept is about rows that are here
                     learner.selection, learner.selection_rows = shown.sample, shown.place(coded.bundles.bundle_of)
                     learner.train = learner.train if is_apart else shown.sample
-                kept = training.keep(boosted, learner, about, columns, self.max_depth)
+                self._keep(boosted, learner, about, columns, unit * every)
+                self._selection = self._selection if all_here else None
                 self._traffic = crew.n_messages, crew.sent, crew.received
-        messages = training.advise(boosted, about, kept.selection, unit * every, columns)
-        self._keep(about, kept if all_here else kept._replace(selection=None), messages)
         return self
 
 
@@ -332,17 +331,14 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
                 of_groups = sensitive_features, there.totals().sum(axis=(0, 2)), binner
                 about = replace(about, source=find_group_source(cluster, about, [there], *of_groups))
 
-            def rows_to_choose_on(trained: Any) -> SelectionData:
+            def train(settings: Settings, class_weight: Any) -> tuple[Any, SelectionData]:
+                trained = self._train(about, folds, rows, coded, unit, settings, class_weight)
                 if given is None or judged is None:
-                    return held_out(trained, rows, len(about.groups))
-                return rows_judged(given, judged, trained, binner)
+                    return trained, held_out(trained, rows, len(about.groups))
+                return trained, rows_judged(given, judged, trained, binner)
 
-            def train(settings: Settings, class_weight: Any) -> Any:
-                return self._train(about, folds, rows, coded, settings, class_weight, unit)
-
-            columns = column_names(there.data.meta)
             with coded.on_shards() as crew:
-                self._train_and_choose(about, train, rows_to_choose_on, of_choice, binner, columns)
+                self._train_and_choose(about, train, of_choice, binner)
                 self._traffic = crew.n_messages, crew.sent, crew.received
         return self
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Codes, Floats, Integers
-from .._engine.codes import MISSING, N_CODES
+from .._engine.codes import N_CODES
 from .._engine.cpu import NONE, Classes, Grown, count_pairs
 from .._engine.threads import Team
-from .._fit.samples import CodedSample, Masses, Sample, merge_equal_rows
+from .._fit.samples import CodedSample, Masses, Sample, code_present, merge_equal_rows
 from .._model.tables import Effects
 from .._table.binning import Bundles
 from ._columns import part_sources
@@ -219,7 +219,7 @@ class RemoteSample(Sample):
         self.n_given, self._n_rows, self.sizes, self.cell_mass, self._mass_of = made
         self.n_groups, self.team, self.masses = n_groups, team, Masses(np.empty(0, dtype=np.int64), unit)
         self.n_negative = int(self.sizes[:n_groups].sum())
-        self.totals = self._totals()
+        self.totals = (self.cell_mass.astype(np.float64) * unit).reshape(2, n_groups).T
         self._in_use = codes_in_use(bundles.sizes)
         self._gained = np.zeros(self._in_use.shape, dtype=np.int64)  # what the histograms have not been told
 
@@ -232,14 +232,7 @@ class RemoteSample(Sample):
 
     def coded(self) -> CodedSample:
         """With what is known of the columns: which have missing values, and which categories that share *other*."""
-        bundles = self._bundles
-        has_missing, has_other = np.zeros((2, len(bundles.bundle_of)), dtype=np.bool_)
-        is_there = self._mass_of.sum(axis=0) > 0
-        for f, column in enumerate(bundles.binner.columns):
-            codes = bundles.code_of[f][is_there[bundles.bundle_of[f]]]
-            has_missing[f] = (codes == MISSING).any()
-            has_other[f] = column.categorical and (codes == column.n_bins + 1).any()
-        return CodedSample(self, NO_CODES, has_missing, has_other)
+        return code_present(self, NO_CODES, self._bundles, self._mass_of.sum(axis=0) > 0)
 
     def _later(self, name: str, *given: Any, combine: Any = sum) -> Reply:
         return self._session.later(name, self._key, *given, combine=combine)

@@ -21,7 +21,6 @@ from .._model.groups import GroupSource, sensitive_positions
 from .._model.tables import CountPairs, Effects, place_pairs
 from .._table.binning import Binner, Bundles
 from .._table.lazy import is_frame
-from ..recommended import blends
 from ._cluster import Cluster, Future, release
 from ._columns import learn_bins
 from ._crew import Crew, PerPart, Session
@@ -133,7 +132,7 @@ def rows_judged(there: PreparedRows, rows: Rows, trained: Any, binner: Binner) -
         for end in trained.ends
     ]
     weight = np.empty(0) if rows.weights is None else rows.weights
-    return SelectionData(rows.cell, weight, len(there.groups), blends(margins, trained.weights))
+    return SelectionData(rows.cell, weight, len(there.groups), trained.blends(margins))
 
 
 def _margins_of(number: int, x: Any, rows: Rows, held: Held, effects: Effects, binner: Binner) -> Floats:
