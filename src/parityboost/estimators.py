@@ -73,7 +73,8 @@ class BoostedClassifier(FairClassifier):
                 of_both = X, train, X_chosen_on, selection
                 learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *of_both, start, rng)
             else:
-                how = self.max_bins, self.categorical_features
+                in_sets = given.get("category_splits") == "sets"
+                how = self.max_bins, self.categorical_features, data.unit if in_sets else None
                 coded = samples.code_tables(X, train_on, train, X_chosen_on, selection, *how)
                 columns = column_names(X)
                 if source is not None:

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats
 from .._choice.settings import Settings
+from .._model.grid import ALPHA_GRID
 from .._model.tables import Effects
 from .loop import boost
 
 ROUNDS = 50
+N_BUCKETS = 1 << 12
 
 
 class Shape(NamedTuple):
@@ -63,14 +64,13 @@ def pair_strengths(effects: Effects) -> dict[tuple[int, int], float]:
 def _held_out_loss(learner: Any) -> float:
     """The mean logistic loss of the rows that were held out, where each class weighs the same.
 
-    Sums are rounded once, so that no order of the rows changes a bit.
+    Margins are counted in buckets, so that neither the order of the rows nor where they are changes a bit.
     """
-    margin, cell, mass = learner.selection_rows.list_margins()
-    positive = np.asarray(cell) >= learner.selection.n_groups
-    losses: Floats = np.logaddexp(0.0, np.where(positive, -2.0, 2.0) * margin)
-    mean = 0.0
-    for of_class in (positive, ~positive):
-        if of_class.any():
-            weight = mass[of_class].astype(np.float64) if len(mass) else np.ones(int(of_class.sum()))
-            mean += math.fsum((weight * losses[of_class]).tolist()) / math.fsum(weight.tolist())
-    return mean
+    from .._engine.kernels.thresholds import buckets_between
+
+    rows, n_groups = learner.selection_rows, learner.selection.n_groups
+    shift, lowest = buckets_between(*rows.margin_range(), ALPHA_GRID, N_BUCKETS)
+    counts = rows.count_margins(ALPHA_GRID, shift, lowest, N_BUCKETS + 1).reshape(-1, 2, n_groups).sum(axis=2)
+    centres = ALPHA_GRID * 2.0**shift * (lowest + np.arange(len(counts)) + 0.5)
+    losses = np.logaddexp(0.0, 2.0 * np.outer(centres, [1.0, -1.0]))
+    return float(((counts * losses).sum(axis=0) / np.maximum(counts.sum(axis=0), 1)).sum())

@@ -18,7 +18,7 @@ from .._engine.codes import BLOCK_ROWS, BYTES_PER_ROW, MISSING
 from .._engine.cpu import CpuRows
 from .._engine.kernels.columns import hash_rows
 from .._engine.threads import Team
-from .._table.binning import EXACT_ROWS, Binner, Bundles
+from .._table.binning import EXACT_ROWS, Binner, Bundles, Ranking
 from .._table.reading import stratified_split
 from .._table.sources import Source, find_categorical, place_sources, read_sources
 
@@ -279,9 +279,19 @@ class CodedTables(NamedTuple):
 
 
 def code_tables(
-    X: Any, rows: Part, train: Sample, X_selection: Any, selection: Sample, max_bins: int, categorical_features: Any
+    X: Any,
+    rows: Part,
+    train: Sample,
+    X_selection: Any,
+    selection: Sample,
+    max_bins: int,
+    categorical_features: Any,
+    rows_per_weight: float | None,
 ) -> CodedTables:
-    """Learn the bins from the training rows, and encode these and those that θ is chosen on."""
+    """Learn the bins from the training rows, and encode these and those that θ is chosen on.
+
+    If sets of categories are split, it has to be known how many rows a weight of one stands for.
+    """
     sources = read_sources(X)
     categorical = find_categorical(X, sources, categorical_features)
     selection_sources = sources if X_selection is X else read_sources(X_selection)
@@ -291,7 +301,11 @@ def code_tables(
         same = selection_sources is sources
         sources = place_sources(sources, train.team.card.place)
         selection_sources = sources if same else place_sources(selection_sources, train.team.card.place)
-    binner = Binner.fit(sources, rows.positions, rows.masses.values_or_none, max_bins, categorical, train.team)
+    ranking = None
+    if rows_per_weight is not None:
+        ranking = Ranking(to_host(rows.cell) >= train.n_groups, rows.masses.unit * rows_per_weight)
+    given = rows.positions, rows.masses.values_or_none, max_bins, categorical
+    binner = Binner.fit(sources, *given, train.team, ranking)
     return _code(binner, sources, train, selection_sources, selection)
 
 

@@ -49,11 +49,17 @@ NO_VALUES = Stretches(np.empty(0), np.empty(0), np.empty(0))
 NO_MASS = np.empty(0, dtype=np.int64)
 
 
-def learn_bins(cluster: Cluster, parts: list[PreparedRows], max_bins: int, categorical_features: Any) -> Bundles:
-    """The bins, from the rows of the first part that are not held out, with room for what occurs in any part."""
+def learn_bins(
+    cluster: Cluster, parts: list[PreparedRows], max_bins: int, categorical_features: Any, in_sets: bool
+) -> Bundles:
+    """The bins, from the rows of the first part that are not held out, with room for what occurs in any part.
+
+    If sets of categories are split, many of them share codes.
+    """
     rows = parts[0]
     names, sources = column_names(rows.data.meta), _sources(cluster, rows.data)
-    how = {"categorical": find_categorical(rows.data.meta, sources, categorical_features), "exponent": rows.exponent}
+    categorical = find_categorical(rows.data.meta, sources, categorical_features)
+    how = {"categorical": categorical, "n_groups": len(rows.groups), "exponent": rows.exponent}
     facts = cluster.fold([task for part in parts for task in part.map(_look_at, **how)], _merge_looks)
     asking = {j: _find_stretches(names[j], fact) for j, fact in enumerate(facts) if isinstance(fact, Numbers)}
     stretches: dict[int, Stretches] = {}
@@ -74,10 +80,12 @@ def learn_bins(cluster: Cluster, parts: list[PreparedRows], max_bins: int, categ
             columns.append(NumericColumn.of(names[j], stretches[j], max_bins))
             n_codes.append(columns[j].n_codes)
         else:
-            mass = np.array(list(fact.masses.values()), dtype=np.int64)
-            column = CategoricalColumn.of(names[j], list(fact.masses), mass, max_bins, sources[j].is_mixed)
+            values = list(dict.fromkeys(value for value, _ in fact.masses))
+            mass = np.array([[fact.masses[value, y] for y in (0, 1)] for value in values], dtype=np.int64).reshape(-1, 2)
+            rows_per_mass = rows.unit * rows.rows_per_weight if in_sets else None
+            column = CategoricalColumn.of(names[j], values, mass, max_bins, sources[j].is_mixed, rows_per_mass)
             columns.append(column)
-            other = len(fact.masses) > column.n_bins or not fact.held <= set(column.categories)
+            other = len(values) > len(column.categories) or not fact.held <= set(column.categories)
             n_codes.append(column.n_bins + 1 + other)
     return Bundles(Binner(tuple(columns)), n_codes)
 
@@ -162,23 +170,26 @@ class Numbers(NamedTuple):
 
 
 class Categories(NamedTuple):
-    """What occurs in a categorical column: the weight of each value, and the values of the rows held out."""
+    """What occurs in a categorical column: the mass of each value and class, and the values of the rows held out."""
 
-    masses: Counter[Any]
+    masses: Counter[tuple[Any, int]]
     held: set[Any]
 
 
-def _look_at(number: int, x: Any, rows: Rows, held: Held, categorical: list[bool], exponent: int) -> list[Any]:
+def _look_at(
+    number: int, x: Any, rows: Rows, held: Held, categorical: list[bool], n_groups: int, exponent: int
+) -> list[Any]:
     """What occurs in each column of a partition."""
     sources, is_held, masses = part_sources(number, x, rows), rows.is_held(held), rows.masses(exponent)
     train, others = rows.positions[~is_held], rows.positions[is_held]
-    weights = masses[~is_held] if len(masses) else None
+    weights, positive = masses[~is_held] if len(masses) else None, rows.cell[~is_held] >= n_groups
     found: list[Any] = []
     for source, is_categorical in zip(sources, categorical, strict=True):
         if is_categorical:
-            of_values: Counter[Any] = Counter()
-            for value, mass in zip(*category_masses(source, train, weights), strict=True):
-                of_values[value] += int(mass)
+            of_values: Counter[tuple[Any, int]] = Counter()
+            for value, of_classes in zip(*category_masses(source, train, weights, positive), strict=True):
+                for y, mass in enumerate(of_classes.tolist()):
+                    of_values[value, y] += mass
             seen, _ = category_masses(source, others, None)
             found.append(Categories(of_values, set(map(plain, seen))))
             continue

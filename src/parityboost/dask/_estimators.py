@@ -256,7 +256,7 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
             totals = [part.totals() for part in parts]
             of_both = totals[0][0], totals[-1][1] if is_apart else None
             training.check(about, *of_both, self.validation_fraction, rows.sensitive_names)
-            coded = CodedRows(cluster, parts, self.max_bins, self.categorical_features)
+            coded = CodedRows(cluster, parts, self.max_bins, self.categorical_features, self.category_splits == "sets")
             columns = column_names(rows.data.meta)
             if settings.threshold == "per_group":
                 given = sensitive_features, totals[0].sum(axis=(0, 2)), coded.bundles.binner
@@ -273,7 +273,7 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                 session.later("forget", None)
                 class_weight = read_class_weight(self.class_weight, about.labels.outcomes)
                 start = starting_factors(train.sample.totals, class_weight)
-                learner = self._native_learner(coded.bundles, train, selection, start)
+                learner = self._native_learner(coded.bundles, train, selection, start, rows.rows_per_weight)
                 bar = self._progress_bar(self.n_estimators, train.sample.n_given) if self.verbose else None
                 boosted = boost(learner, settings, bar, unit)
                 if bar is not None:
@@ -318,14 +318,15 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
             about = self._about_rows(there, sensitive, settings, there.n_counted)
             here, names = there.bring(), there.sensitive_names
             rows = Part(here.positions, here.cell, Masses(here.masses(there.exponent), there.unit))
-            folds = self._folds(about, rows, np.empty((there.n_rows, 0)), rng, names)  # a splitter knows no more of X
             unit = of_choice = there.rows_per_weight
+            no_columns = np.empty((there.n_rows, 0))  # a splitter knows no more of X
+            folds = self._folds(about, rows, no_columns, rng, names, unit)
             given = judged = None
             if validation is not None:
                 given = read_validation(validation, sensitive, partial(self._read_rows, cluster, sensitive, there))
                 judged, of_choice = given.bring(), given.rows_per_weight
             self._check_parts(about, rows.cell, folds, None if judged is None else judged.cell, names)
-            coded = CodedRows(cluster, [there], self.max_bins, self.categorical_features)
+            coded = CodedRows(cluster, [there], self.max_bins, self.categorical_features, self.category_splits == "sets")
             binner = coded.bundles.binner
             if settings.threshold == "per_group":
                 of_groups = sensitive_features, there.totals().sum(axis=(0, 2)), binner

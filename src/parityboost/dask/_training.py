@@ -40,9 +40,11 @@ class CodedRows:
 
     is_remote = True
 
-    def __init__(self, cluster: Cluster, parts: list[PreparedRows], max_bins: int, categorical_features: Any) -> None:
+    def __init__(
+        self, cluster: Cluster, parts: list[PreparedRows], max_bins: int, categorical_features: Any, in_sets: bool
+    ) -> None:
         self._cluster, self._parts = cluster, parts
-        self.bundles = learn_bins(cluster, parts, max_bins, categorical_features)
+        self.bundles = learn_bins(cluster, parts, max_bins, categorical_features, in_sets)
         given: list[Any] = []
         for part in parts:
             of_part = repeat(part.exponent), repeat(part is not parts[0])

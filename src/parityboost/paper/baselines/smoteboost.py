@@ -121,7 +121,7 @@ class SMOTEBoostClassifier(PlainBoosting):
     random_state: Any = None
 
     def _stump_learner(
-        self, coded: CodedTables, about: About, start: Floats, rng: np.random.RandomState
+        self, coded: CodedTables, about: About, start: Floats, rng: np.random.RandomState, unit: float
     ) -> SmoteLearner:
         sample = coded.train_sample
         per_class = sample.totals.sum(axis=0)
