@@ -216,7 +216,7 @@ def _number_input(column: Column, source: Source) -> Floats:
         return values
     codes, found = source.factorized(slice(None))
     numbers = {category: float(category) for category in column.categories}
-    none = next(float(i) for i in range(column.n_bins + 1) if i not in numbers)  # for whatever is no category
+    none = next(float(i) for i in range(len(numbers) + 1) if i not in numbers)  # for whatever is no category
     return np.array([*(numbers.get(value, none) for value in found), np.nan])[codes]
 
 
@@ -345,8 +345,8 @@ class Graph:
             stands_for = np.concatenate([[MISSING, 1], steps + 2])
             return Code(self.count(self.node("Less", edges, name)), stands_for[: len(kinds)])
         # Number 0 is for all other categories, 1 for missing values, the rest for categories that differ from others.
-        kept = [i for i in range(column.n_bins) if kinds[i + 1] != kinds[column.other]]
-        stands_for = np.array([column.other, MISSING, *(i + 1 for i in kept)])
+        kept = [i for i, code in enumerate(column.codes) if kinds[code] != kinds[column.other]]
+        stands_for = np.array([column.other, MISSING, *(column.codes[i] for i in kept)])
         numbers = list(range(1, len(stands_for)))
         if is_text(column):
             texts = category_texts(column)

@@ -106,13 +106,15 @@ class Column(Record):
     categories: list[Any] | UnsetType = UNSET
     mixed: bool = False
     others_are_missing: bool = False
+    shared: list[Code] | None = None  # of each category, where several have the same
 
     @classmethod
     def of_column(cls, column: Any, used: bool) -> Column:
         """With what prediction asks about it: of a column of numbers that is not used, only that it is one."""
         if isinstance(column, CategoricalColumn):
             categories = [encode_value(value, f"column {column.name!r}") for value in column.categories]
-            return cls.of(column, edges=UNSET, categories=categories)
+            shared = None if column.shared is None else list(column.shared)
+            return cls.of(column, edges=UNSET, categories=categories, shared=shared)
         return cls(column.name, None if not column.n_bins else column.edges.tolist() if used else [])
 
     def read(self) -> Any:
@@ -120,11 +122,16 @@ class Column(Record):
             raise ModelFileError(": expected either 'edges' or 'categories'")
         if isinstance(self.categories, list):
             most = MAX_BINS if self.others_are_missing else MAX_CATEGORIES
-            if len(self.categories) > most:
+            if self.shared is None and len(self.categories) > most:
                 fail("categories", f"a list of 0 to {most} values", self.categories)
             categories = decode_distinct(self.categories, "categories")
-            return CategoricalColumn(self.name, tuple(categories), self.mixed, self.others_are_missing)
-        for flag in ("mixed", "others_are_missing"):
+            shared = None
+            if self.shared is not None:
+                shared = tuple(exactly(len(categories), self.shared, "shared"))
+                if set(shared) != set(range(1, max(shared, default=0) + 1)) or max(shared, default=256) > MAX_CATEGORIES:
+                    fail("shared", f"all codes from 1 to a number up to {MAX_CATEGORIES}", self.shared)
+            return CategoricalColumn(self.name, tuple(categories), self.mixed, self.others_are_missing, shared)
+        for flag in ("mixed", "others_are_missing", "shared"):
             if getattr(self, flag):
                 fail(flag, "no such field beside 'edges'", True)
         edges = rising(self.edges or [], "edges")
@@ -168,14 +175,22 @@ class Chosen(Record):
 
 class Split(Record):
     feature: Feature
-    split: Code
+    split: Code | list[Code]  # the last bin that goes left, or the codes of categories that do
     missing_left: bool
     gain: Share
 
     def read(self, binner: Binner) -> trees.Split:
         whole(self.feature, 0, len(binner.columns) - 1, "feature")
-        whole(self.split, 0, binner.columns[self.feature].n_bins, "split")
-        return trees.Split(self.feature, self.split, self.missing_left, self.gain)
+        column, split = binner.columns[self.feature], self.split
+        if isinstance(split, list):
+            if not column.categorical:
+                fail("split", f"a whole number from 0 to {column.n_bins}", split)
+            found = each("split", split, partial(whole, low=1, high=column.n_codes - 1))
+            return trees.Split(self.feature, tuple(found), self.missing_left, self.gain)
+        whole(split, 0, column.n_bins, "split")
+        if column.categorical:  # before version 3 one category went left, or what is missing
+            return trees.Split(self.feature, (split,) if split else (), self.missing_left, self.gain)
+        return trees.Split(self.feature, split, self.missing_left, self.gain)
 
 
 class Tree(Record):

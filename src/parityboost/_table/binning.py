@@ -60,6 +60,11 @@ class NumericColumn:
     categorical = False
 
     @property
+    def codes(self) -> tuple[int, ...]:
+        """The code of each bin."""
+        return tuple(range(1, self.n_bins + 1))
+
+    @property
     def n_codes(self) -> int:
         """How many codes there are, from 0 on."""
         return self.n_bins + 1

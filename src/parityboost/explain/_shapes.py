@@ -94,8 +94,9 @@ class ShapeFunction:
 
 def read_shape(column: Column, table: Floats, spread: Floats | None = None) -> ShapeFunction:
     """The step function of a column, from its score per code, and how far the trainings of an average differ there."""
-    of_bins = None if spread is None else spread[1 : column.n_bins + 1]
-    scores, missing = table[1 : column.n_bins + 1], float(table[MISSING])
+    codes = list(column.codes)
+    of_bins = None if spread is None else spread[codes]
+    scores, missing = table[codes], float(table[MISSING])
     if isinstance(column, CategoricalColumn):
         other = float(table[column.other])
         apart = None if of_bins is None else tuple(of_bins.tolist())
@@ -253,7 +254,7 @@ def read_pair(pair: Pair, columns: tuple[Column, ...]) -> PairFunction:
 
 def _read_axis(column: Column, cell_of: NDArray[np.uint8]) -> tuple[PairAxis, list[int]]:
     """The values of a column, and the cell of each interval or group, and of missing values."""
-    cells, missing = cell_of[1 : column.n_bins + 1], int(cell_of[MISSING])
+    cells, missing = cell_of[list(column.codes)], int(cell_of[MISSING])
     name = column.name
     if isinstance(column, CategoricalColumn):
         groups: dict[int, list[Any]] = {}
