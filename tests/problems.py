@@ -20,6 +20,7 @@ CHOICES = {
     "class_weight": st.sampled_from([None, "balanced", "balanced_groups"]),
     "threshold": st.sampled_from([0.0, 0.125, "auto"]),
     "criterion": st.sampled_from(["gini", "error"]),
+    "category_splits": st.sampled_from(["one", "sets"]),
     "max_depth": st.sampled_from([1, 2]),
     "n_iter_no_change": st.sampled_from([None, 2]),
     "keep": st.sampled_from([0.0, 0.0, 0.5, 0.9]),

@@ -6,7 +6,7 @@ rounded to integers in the same way, and integers add up to the same in any orde
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -17,6 +17,9 @@ TIE = 1e-12  # scores, objectives and leaf weights this close (relative to all w
 PERFECT = 1e-10
 TARGET, MAX_TARGET, FACTOR_BITS, LIMIT, SHRUNK = 52, 57, 24, 62, 8  # bits of sums of weights, see BoostedWeights
 HALF_BELIEVED = 5
+# With category_splits="sets": a category of fewer rows is taken with others, and what a category differs by is believed
+# by half if it has so many average rows.
+LEAST_ROWS, SMOOTH = 5, 5.0
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
@@ -309,6 +312,24 @@ class Split:
         return np.where(self.goes_left(columns), self.left_confidence, self.right_confidence)
 
 
+@dataclass
+class SetSplit(Split):
+    """Rows on the left: those of some categories, of which missing is one. ``value`` has them; others that are here go
+    right, and what is not here goes where most do.
+    """
+
+    known: tuple = ()  # that are told apart; all others are one
+    here: tuple = ()
+    rest_left: bool = False
+    sides: tuple = ()  # the weight of each class, left and right, as far as it is believed
+
+    def goes_left(self, columns):
+        keys = [
+            None if is_missing(value) else value if value in self.known else OTHER for value in columns[self.feature]
+        ]
+        return np.array([key in self.value if key in self.here else self.rest_left for key in keys])
+
+
 def is_missing(value):
     return value is None or (isinstance(value, float) and np.isnan(value))
 
@@ -316,9 +337,12 @@ def is_missing(value):
 OTHER = object()  # stands for all categories that are too rare: equal to no category that is split off
 
 
-def merge_rare(x, mass, most):
-    """The categories of a column, with those that are not among the ``most`` heaviest taken together."""
+def merge_rare(x, mass, most, least=0.0):
+    """The categories of a column, with those taken together that weigh less than ``least`` or are not among the ``most``
+    heaviest.
+    """
     values = sorted({value for value in x if not is_missing(value)})
+    values = [value for value in values if sum(m for v, m in zip(x, mass, strict=True) if v == value) >= least]
     heavy = sorted(values, key=lambda value: -sum(m for v, m in zip(x, mass, strict=True) if v == value))[:most]
     return np.array([value if is_missing(value) or value in heavy else OTHER for value in x], dtype=object)
 
@@ -353,14 +377,52 @@ def candidate_splits(feature, x, categorical, weights, rows=None):
         yield Split(feature, False, np.inf, False)  # missing against all values, also larger ones to come
 
 
+def candidate_sets(feature, x, weights, rows, smooth):
+    """Splits of a column into two sets of categories: between neighbours in the order of their shares of positives.
+
+    The weight is put in order, and its sides are judged, as far as the share of each category is believed.
+    """
+    keys = [None if is_missing(value) else value for value in x]
+    names = sorted({key for key in keys if key is not None and key is not OTHER})
+    both = weights.of(rows)
+    total, of_all = sum(both), both[1] / sum(both) if sum(both) > 0 else 0.0
+    rows_of = {name: np.array([key is name or key == name for key in keys]) & rows for name in (None, *names, OTHER)}
+    here = [name for name, mine in rows_of.items() if mine.any()]
+    shares = {}
+    for name in here:
+        negative, positive = weights.of(rows_of[name])
+        weight = negative + positive
+        shares[name] = of_all + weight / (weight + smooth) * (positive / weight - of_all)
+    order = sorted(here, key=lambda name: (shares[name], here.index(name)))
+    believed = 0.0
+    for k in range(1, len(order)):
+        believed += sum(weights.of(rows_of[order[k - 1]])) * shares[order[k - 1]]
+        left = np.logical_or.reduce([rows_of[name] for name in order[:k]])
+        weight = sum(weights.of(left))
+        positive = min(max(believed, 0.0), weight)
+        sides = (weight - positive, positive), (total - weight - (both[1] - positive), both[1] - positive)
+        rest_left = weight >= 0.5 * total - TIE * total
+        missing_left = None in order[:k] if None in here else rest_left
+        yield SetSplit(
+            feature, True, set(order[:k]), missing_left,
+            known=tuple(names), here=tuple(here), rest_left=rest_left, sides=sides,
+        )  # fmt: skip
+
+
 def purity(rows, weights, criterion, prior):
-    negative, positive = (weight + prior for weight in weights.of(rows))
+    return purity_of(*weights.of(rows), criterion, prior)
+
+
+def purity_of(negative, positive, criterion, prior):
+    negative, positive = negative + prior, positive + prior
     if criterion == "error":
         return max(negative, positive)
     return (negative * negative + positive * positive) / (negative + positive) if negative + positive > 0 else 0.0
 
 
 def score(split, columns, weights, criterion, prior, rows=True):
+    if isinstance(split, SetSplit):
+        return sum(purity_of(*side, criterion, prior) for side in split.sides)
     left = split.goes_left(columns)
     return purity(left & rows, weights, criterion, prior) + purity(~left & rows, weights, criterion, prior)
 
@@ -388,6 +450,7 @@ class Rules:
 
     together: list = None
     orders: list = None
+    smooth: float = None  # of categories, as a share of all weight; None: they are split one by one
 
     def allow_below(self, feature, other):
         return self.together is None or any({feature, other} <= set(members) for members in self.together)
@@ -414,7 +477,10 @@ def best_split(columns, categorical, weights, criterion, prior, rows, rules, all
         if not allowed(f):
             continue
         best_of_column, best_score_of_column = None, -1.0
-        for split in candidate_splits(f, x, categorical[f], weights, rows):
+        splits = candidate_splits(f, x, categorical[f], weights, rows)
+        if categorical[f] and rules.smooth is not None:
+            splits = candidate_sets(f, x, weights, rows, rules.smooth * weights.total)
+        for split in splits:
             left = split.goes_left(columns)
             this = score(split, columns, weights, criterion, prior, rows)
             if this > best_score_of_column + tie and rules.allow(
@@ -571,6 +637,15 @@ def best_group_thresholds(margin, y, group, w, notion, c, n_groups):
     return best, best_thresholds
 
 
+def rows_of_one_weight(sample_weight):
+    """Integers are numbers of rows, other weights stand for one row each on average."""
+    if sample_weight is None or all(x == int(x) for x in sample_weight):
+        return 1.0
+    if len(set(sample_weight)) == 1:
+        return 1.0 / sample_weight[0]
+    return len(sample_weight) / math.fsum(sample_weight)
+
+
 def fit(
     columns,
     categorical,
@@ -597,11 +672,18 @@ def fit(
     max_categories=254,
     max_depth=1,
     rules=None,
+    category_splits="one",
 ):
     mass, unit = to_masses(sample_weight)
     mass = [1] * len(y) if mass is None else mass
-    columns = [merge_rare(x, mass, max_categories) if kind else x for x, kind in zip(columns, categorical, strict=True)]
     w = np.array(mass) * unit
+    least = 0.0
+    if category_splits == "sets":
+        rules = replace(rules or Rules(), smooth=SMOOTH / (w.sum() * rows_of_one_weight(sample_weight)))
+        least = LEAST_ROWS / (unit * rows_of_one_weight(sample_weight))
+    columns = [
+        merge_rare(x, mass, max_categories, least) if kind else x for x, kind in zip(columns, categorical, strict=True)
+    ]
     n_groups = group.max() + 1
     sign = np.where(y == 1, 1, -1)
     boosted = BoostedWeights(y, group, mass, starting_factors(y, group, w, n_groups, class_weight))  # line 1
@@ -611,10 +693,7 @@ def fit(
         mass_v, unit_v = to_masses(w_v)
         w_v = np.ones(len(y_v)) if mass_v is None else np.array(mass_v) * unit_v
         margin_v = np.zeros(len(y_v))
-    selection_weight = sample_weight if validation is None else validation[3]
-    rows_per_weight = 1.0  # integers are numbers of rows, other weights stand for one row each on average
-    if selection_weight is not None and len(set(selection_weight)) > 1 and any(x != int(x) for x in selection_weight):
-        rows_per_weight = len(selection_weight) / sum(selection_weight)
+    rows_per_weight = rows_of_one_weight(sample_weight if validation is None else validation[3])
     result = Result(D=boosted.now.distribution())
     rounds = []
 
