@@ -74,12 +74,7 @@ class EndlessError(OSError):
 def obtain(dataset: Dataset, data_home: str | os.PathLike[str] | None, download: bool) -> list[bytes]:
     """The verified contents of the dataset's files.
 
-    Raises
-    ------
-    FileNotFoundError
-        If a file is nowhere and may not or cannot be downloaded. The message says how to get it by hand.
-    CorruptFileError
-        If a file in a folder of the user's has the wrong contents. In the cache, such a file is downloaded anew.
+    A damaged file in a folder of the user's is an error, in the cache it is downloaded anew.
     """
     environment = os.environ.get(ENVIRONMENT_VARIABLE)
     folders = {
@@ -142,13 +137,7 @@ def _look_up(file: File, dataset: Dataset, folders: dict[str, Path | None], repa
 
 
 def read(file: File, path: Path, dataset: Dataset) -> bytes:
-    """The contents of `file` as found at `path`, unpacked and verified.
-
-    Raises
-    ------
-    CorruptFileError
-        If the file cannot be unpacked or its contents are not the published ones.
-    """
+    """The contents of `file` as found at `path`, unpacked and verified."""
     problem = "the archive has no such file"
     try:
         room = Room(MAX_BYTES)
@@ -230,10 +219,7 @@ def _members_of_tar(packed: bytes, room: Room) -> list[tuple[str, Callable[[], b
 def fetch(dataset: Dataset, cache: Path) -> dict[str, bytes]:
     """Fetch `dataset`, keep its files in `cache` and return their contents by name.
 
-    Raises
-    ------
-    OSError
-        If the publisher cannot be reached or sends anything but the published files. The cache is then as before.
+    If the publisher cannot be reached or sends anything but the published files, the cache is as before.
     """
     cache.mkdir(parents=True, exist_ok=True)
     for left in cache.glob(f"{_WORK_PREFIX}*"):  # by downloads that were killed

@@ -25,22 +25,11 @@ TOLERANCE = 1e-4
 
 
 def culep_weights(errors: Floats, group: NDArray[np.intp], alpha: Floats, beta: Floats) -> Floats:
-    """The publication's model of weights, convex underlying label error perturbation (CULEP).
+    """The publication's model of weights, convex underlying label error perturbation: α·exp(β·e) + (1−α)·exp(−β·e).
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n_samples,)
-        Signed errors e = P(y = +) − y of the last classifier: above zero for negatives, below for positives.
-    group : ndarray of shape (n_samples,)
-        Group of each row.
-    alpha, beta : ndarray of shape (n_groups,)
-        The parameters of each group. α near one puts weight on negatives that look positive, α near zero on positives
-        that look negative; β says how much.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_samples,)
-        α·exp(β·e) + (1−α)·exp(−β·e).
+    ``errors`` are the signed errors e = P(y = +) − y of the last classifier: above zero for negatives, below for
+    positives. α of a group near one puts weight on negatives that look positive, α near zero on positives that look
+    negative; β says how much.
     """
     growth = np.exp(beta[group] * errors)
     return alpha[group] * growth + (1.0 - alpha[group]) / growth

@@ -50,9 +50,7 @@ class SMOTEBoostClassifier(PlainBoosting):
     As published, the synthetic instances are discarded after the round, and the learner's weight α comes from its error
     on the training data: a stump worse than chance there votes for the other class, and one that is exactly at chance
     has no weight and is left out of ``estimators_``. With ``keep_synthetic`` they stay, count in the error and are
-    reweighted like all others, as in the widespread Python implementation: T·N of them in the end, which is a much
-    stronger treatment. It is the one that gives the figures of the AdaFair paper; as published, a hundred instances
-    among thousands change next to nothing.
+    reweighted like all others: a much stronger treatment, and the one that gives the figures of the AdaFair paper.
 
     With ``smote="plain"`` numbers are all there is, as in SMOTE's first form and in the AdaFair paper's experiments,
     which had a 0/1 column for each category: distances are those of the columns as they are, every column of a

@@ -75,10 +75,8 @@ class ZafarClassifier(LinearBaseline):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels; the second one is the positive class.
-    groups_ : ndarray of shape (2,)
-        The groups found in training.
+    classes_, groups_ :
+        As in :class:`parityboost.AdaFairClassifier`.
     coef_ : ndarray of shape (1, n_columns)
         Coefficients of the columns of the design matrix: standardised numbers, one column per category.
     intercept_ : ndarray of shape (1,)

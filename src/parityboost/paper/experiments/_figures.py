@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,26 +40,7 @@ OVER_ROUNDS = {
 }
 GAP_NAMES = {"fnr": "δFNR", "fpr": "δFPR", "sp": "δSP"}
 PAPER = {"color": "#B00020", "marker": "D", "markerfacecolor": "none", "markersize": 6, "linestyle": "none"}
-STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": "#e5e5e5",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "hatch.linewidth": 0.5,
-    "svg.hashsalt": "parityboost",  # the same numbers make the same file
-    "svg.fonttype": "none",
-    "path.simplify": True,
-    "figure.dpi": 100,
-}
+STYLE = Path(__file__).with_name("figures.mplstyle")
 WIDTH = 5.0  # inches: two beside each other on a screen, one on a phone
 
 
@@ -143,7 +125,7 @@ def render(figure: Figure, dataset: str, table: pd.DataFrame, setting: str = "")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"the figures need matplotlib: {install('plot')}") from error
 
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(fname=STYLE):
         canvas = Canvas(figsize=(WIDTH, 3.6), layout="constrained")
         axis = canvas.subplots()
         axis.set_title(DATASET_NAMES[dataset] + (f", {setting}" if setting else ""), loc="left")
