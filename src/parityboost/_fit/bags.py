@@ -165,6 +165,8 @@ def train_bags(
     ended = Event()  # when one training was interrupted, or has failed: nothing else ends a thread
 
     def train(fold: Fold) -> Bag:
+        if ended.is_set():
+            raise InterruptedError("another training was interrupted, or failed")
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
             boosted = boost(learner, settings, progress, unit, ended)
