@@ -12,7 +12,7 @@ from parityboost._engine.cpu import NONE, Grown
 from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team, kernels_for
 from parityboost._fit import samples
-from parityboost._fit.samples import CodedSample, Masses, Sample
+from parityboost._fit.samples import Masses, Sample
 from parityboost._table import binning
 from parityboost._table.binning import NumericColumn
 from parityboost._table.sources import NumberSource, place_sources
@@ -34,8 +34,7 @@ class Twin:
         self.mass = sample.masses.values if weighted else np.ones(n_rows, dtype=np.int64)
         self.codes = rng.integers(0, N_CODES, (N_BUNDLES, n_rows)).astype(np.uint8)
         self.codes[1] = 7  # every row in one bin
-        nothing = np.zeros(N_BUNDLES, dtype=bool)
-        self.rows = CodedSample(sample, self.codes, nothing, nothing).place(np.arange(N_BUNDLES))
+        self.rows = sample.place(self.codes, np.arange(N_BUNDLES))
         self.y = (self.cell >= N_GROUPS).astype(int)
         self.margin = np.zeros(n_rows)
 

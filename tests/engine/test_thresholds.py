@@ -11,7 +11,7 @@ from parityboost._choice import thresholds
 from parityboost._choice.settings import Settings
 from parityboost._choice.thresholds import Counting, measure, undominated
 from parityboost._engine.threads import Team
-from parityboost._fit.samples import CodedSample, Masses, Sample
+from parityboost._fit.samples import Masses, Sample
 from parityboost.notions import StatisticalParity, get_notion
 
 GRID = thresholds.GRID
@@ -56,8 +56,7 @@ def test_thresholds_are_measured_as_one_by_one(seed, n_rows, n_groups, weighted,
     wanted = Settings(get_notion(notion), threshold="auto", keep=keep, c=float(rng.choice([0.0, 0.3, 1.0])))
     with Team(1) as team:
         sample = Sample(cell, n_groups, masses, np.arange(n_rows), team)
-        nothing = np.zeros(0, dtype=bool)
-        rows = CodedSample(sample, np.empty((0, n_rows), dtype=np.uint8), nothing, nothing).place(np.empty(0))
+        rows = sample.place(np.empty((0, n_rows), dtype=np.uint8), np.empty(0))
         looking = Counting(sample, rows, wanted, 1.0)
         mass = (sample.masses.values if weighted else np.ones(n_rows)) * 0.5
         leaves = rng.integers(0, 4, (3, n_rows)).astype(np.uint8)
@@ -92,8 +91,7 @@ def test_buckets_of_margins_offer_the_thresholds_between_them(seed, together, n_
     with pytest.MonkeyPatch.context() as patch, Team(1) as team:
         patch.setattr(thresholds, "N_BUCKETS", 256)
         sample = Sample(cell, n_groups, Masses(np.empty(0, dtype=np.int64), 1.0), np.arange(n_rows), team)
-        nothing = np.zeros(0, dtype=bool)
-        rows = CodedSample(sample, np.empty((0, n_rows), dtype=np.uint8), nothing, nothing).place(np.empty(0))
+        rows = sample.place(np.empty((0, n_rows), dtype=np.uint8), np.empty(0))
         looking = Counting(sample, rows, wanted, 1.0)
         margin = np.zeros(n_rows)
         for _ in range(6):  # sums of so many steps are different numbers

@@ -12,7 +12,7 @@ from parityboost import AdaFairClassifier
 from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team
 from parityboost._fit.loop import starting_factors
-from parityboost._fit.samples import CodedSample, Sample, to_masses
+from parityboost._fit.samples import Sample, to_masses
 from problems import OPTIONS, draw_rows, frame_of, group_labels, problems
 
 NOTIONS = ["disparate_mistreatment", "equal_opportunity", "statistical_parity", "predictive_equality"]
@@ -60,8 +60,7 @@ def test_starting_weights_sum_to_one_with_equal_mass_where_asked(problem, class_
         n_groups = group.max() + 1
         train = Sample(y * n_groups + group, n_groups, to_masses(weights), np.arange(len(y)), team)
         start = starting_factors(train.totals, class_weight)
-        nothing = np.zeros(0, dtype=bool)
-        rows = CodedSample(train, np.empty((0, len(y)), dtype=np.uint8), nothing, nothing).place(np.empty(0))
+        rows = train.place(np.empty((0, len(y)), dtype=np.uint8), np.empty(0))
         classes = boosting.start_classes(train.cell_mass, start)
         rows.start_weights(start, classes)
         D = rows.distribution(classes, boosting.weigh(classes))

@@ -119,13 +119,13 @@ class CodeTable:
     @contextmanager
     def samples(self, part: Part, fold: Fold, n_groups: int, team: Team) -> Iterator[tuple[CodedSample, CodedSample]]:
         """The rows of a bag as samples, to train on and held out."""
-        yield self._sample(part, fold.train, n_groups, team), self._sample(part, fold.held, n_groups, team)
-
-    def _sample(self, part: Part, rows: Rows, n_groups: int, team: Team) -> CodedSample:
-        sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
-        codes = np.ascontiguousarray(self.codes[:, sample.rows])
-        is_there = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
-        return merge_equal_rows(code_present(sample, codes, self.bundles, is_there))
+        both = []
+        for rows in fold:
+            sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
+            codes = np.ascontiguousarray(self.codes[:, sample.rows])
+            is_there = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
+            both.append(merge_equal_rows(code_present(sample, codes, self.bundles, is_there)))
+        yield both[0], both[1]
 
 
 class Bag(NamedTuple):
@@ -165,6 +165,8 @@ def train_bags(
     ended = Event()  # when one training was interrupted, or has failed: nothing else ends a thread
 
     def train(fold: Fold) -> Bag:
+        if ended.is_set():
+            raise InterruptedError("another training was interrupted, or failed")
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
             boosted = boost(learner, settings, progress, unit, ended)

@@ -18,7 +18,7 @@ from .._arrays import Codes, Floats
 from .._choice.settings import Settings
 from .._model.trees import EstimatorRounds
 from .loop import Trained
-from .samples import CodedSample, Sample
+from .samples import Sample
 
 # Of the "leaves" that rows are put into, the classes that it predicts; there are as many as the native trees have.
 VOTES = np.array([-1.0, 1.0, 1.0, 1.0])
@@ -111,5 +111,4 @@ class EstimatorLearner:
 
 def _place(sample: Sample) -> Any:
     """The rows of a sample, of which nothing is known but what is predicted."""
-    nothing = np.empty((0, len(sample)), dtype=np.uint8)
-    return CodedSample(sample, nothing, np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.bool_)).place(np.empty(0))
+    return sample.place(np.empty((0, len(sample)), dtype=np.uint8), np.empty(0))

@@ -143,7 +143,9 @@ class Sample:
         return np.repeat([0, 1], [self.n_negative, len(self) - self.n_negative])
 
     def place(self, codes: Codes, bundle_of: Any) -> Any:
-        """The rows with their joint codes, as a :class:`CpuRows` or what has the same passes."""
+        """The rows with their joint codes where the passes of boosting are made, a :class:`CpuRows` or what has the
+        same passes; ``bundle_of`` is the bundle of each feature.
+        """
         given = codes, self.masses.values, self.masses.unit, self.blocks, self.cell_mass, bundle_of
         if self.team.device == "cpu":
             return CpuRows(*given, self.team.run)
@@ -166,10 +168,6 @@ class CodedSample(NamedTuple):
     # Which columns of X have missing values, and which categories that share the code *other*, in these rows.
     has_missing: NDArray[np.bool_]
     has_other: NDArray[np.bool_]
-
-    def place(self, bundle_of: Any) -> Any:
-        """The rows where the passes of boosting are made; ``bundle_of`` is the bundle of each feature."""
-        return self.sample.place(self.codes, bundle_of)
 
 
 def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> CodedSample:

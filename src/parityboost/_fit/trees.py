@@ -68,7 +68,9 @@ class TreeLearner:
         self.train, self.selection, self._bundles, self._growing = train.sample, selection.sample, bundles, growing
         self._team = self.train.team
         self.rows = self._place(train)
-        self.selection_rows = self.rows if selection is train else selection.place(bundles.bundle_of)
+        self.selection_rows = (
+            self.rows if selection is train else self.selection.place(selection.codes, bundles.bundle_of)
+        )
         self._limits = boosting.Limits(boosting.ROOM, boosting.SHRUNK, boosting.LARGE)
         self.classes = self._start(start)
         self.total: float = boosting.weigh(self.classes)
@@ -93,7 +95,7 @@ class TreeLearner:
         self._part = np.empty_like(histograms if growing.shape.depth > 1 else histograms[:0])
 
     def _place(self, train: CodedSample) -> Any:
-        return train.place(self._bundles.bundle_of)
+        return train.sample.place(train.codes, self._bundles.bundle_of)
 
     def _start(self, start: Floats) -> Classes:
         """Give all rows their weights; SMOTEBoost has rows that come later."""

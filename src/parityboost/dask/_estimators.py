@@ -279,7 +279,10 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                 if bar is not None:
                     bar.close(boosted.choice.theta, boosted.stopped)
                 if selection is not shown:  # what is kept is about rows that are here
-                    learner.selection, learner.selection_rows = shown.sample, shown.place(coded.bundles.bundle_of)
+                    learner.selection, learner.selection_rows = (
+                        shown.sample,
+                        shown.sample.place(shown.codes, coded.bundles.bundle_of),
+                    )
                     learner.train = learner.train if is_apart else shown.sample
                 self._keep(boosted, learner, about, columns, unit * every)
                 self._selection = self._selection if all_here else None

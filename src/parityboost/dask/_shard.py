@@ -126,7 +126,8 @@ class Shard:
         firsts = np.cumsum([0, *(len(part.cell) for part in self._parts)]).tolist()
         each = [first + part.positions(rows) for first, part in zip(firsts, self._parts, strict=False)]
         coded = to_sample(self._parts, np.concatenate(each), self._n_groups, self._team)
-        sample, placed = coded.sample, coded.place(self._bundles.bundle_of)
+        sample = coded.sample
+        placed = sample.place(coded.codes, self._bundles.bundle_of)
         self._samples[key] = placed
         return sample.n_given, len(sample), sample.sizes.astype(np.int64), sample.cell_mass, placed.sum_masses()
 
