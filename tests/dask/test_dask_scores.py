@@ -83,6 +83,7 @@ def test_a_frontier_is_that_of_one_machine(model, table, weight, limit, monkeypa
     pd.testing.assert_frame_equal(here, expected, check_exact=True)
 
 
+@pytest.mark.usefixtures("no_row_comes_here")
 def test_of_very_many_rows_a_frontier_has_the_measures_of_its_own_thresholds(model, table, monkeypatch):
     """With the limits lowered: fewer thresholds are looked at, but what is said about them is exact."""
     monkeypatch.setattr(_measures, "MAX_EXACT", 50)
@@ -135,6 +136,7 @@ def test_calibrated_probabilities_are_lazy(client, table):  # noqa: F811
     np.testing.assert_array_equal(model.predict_calibrated(table[FEATURES]), expected)
 
 
+@pytest.mark.usefixtures("no_row_comes_here")
 def test_arrays_are_measured_as_well(client):  # noqa: F811
     rng = np.random.default_rng(1)
     X, group = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)

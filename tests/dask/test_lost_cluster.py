@@ -2,6 +2,7 @@
 
 import time
 from contextlib import contextmanager
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -86,8 +87,9 @@ def test_workers_that_come_in_time_finish_the_training(cluster, monkeypatch, ste
 
     def exchange_workers():
         lose_workers(*cluster)
-        cluster[0].scale(2)
+        later.start()
 
+    later = Timer(1.0, cluster[0].scale, [2])
     with at_step(step, exchange_workers):
         found = fit()
     assert_same(expected, found)

@@ -185,7 +185,7 @@ def test_the_critical_value_is_tukeys(n_groups):
     same = rates([60] * n_groups, [200] * n_groups)
 
     def worst(block):
-        return intervals._studentised(same, block[0], Z)[0].max(axis=1)
+        return intervals._studentised(same, block[0], Z)[0].max(axis=0)
 
     found = intervals._critical(worst, [draws], 0.95, Z)
     assert found == pytest.approx(studentized_range.ppf(0.95, n_groups, np.inf) / np.sqrt(2), abs=0.02)

@@ -167,13 +167,14 @@ def train(
         found = audit_predictions(true, predicted, **options)
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
         too_far = exceeding(found.measures, page.fail_above, [measure_of(notion.name)])
+        others = [other.predict(X_new) for other in (baseline, plain) if other is not None]
         counts = [  # of truth values, since labels that are text and a number cannot be sorted
             group_counts(y_new.to_numpy() == 1, labelled == model.positive_, sensitive_features=s_new)[0]
-            for labelled in (predicted, baseline.predict(X_new))
+            for labelled in (predicted, *others)
         ]
         lines += [*_beside(counts, notion, type(model).__name__.removesuffix("Classifier")), ""]
         if plain is not None:
-            _warn_of_no_gain(plain.predict(X_new), found, true, predicted, options, notion)
+            _warn_of_no_gain(others[-1], found, true, predicted, options, notion)
     lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
     if page.path is not None:
         from ..report import write_report
@@ -209,7 +210,7 @@ def measure_of(notion: str) -> str:
 
 
 def _beside(counts: list[Any], notion: FairnessNotion, name: str) -> list[str]:
-    """The plain model beside ours, in the few numbers that matter."""
+    """The plain models beside ours, in the few numbers that matter."""
     rows = {
         "accuracy": [1 - _rates.error_rate(count) for count in counts],
         "balanced accuracy": [1 - _rates.balanced_error_rate(count) for count in counts],
@@ -217,9 +218,12 @@ def _beside(counts: list[Any], notion: FairnessNotion, name: str) -> list[str]:
     if notion.gaps:
         rows[f"{notion.name.replace('_', ' ')} (difference)"] = [notion.violation(count) for count in counts]
     width = max(map(len, rows))
-    lines = ["Beside a plain model, AdaBoost with as many rounds, on the same rows:"]
-    lines.append(" " * width + f"{name:>13}{'AdaBoost':>10}")
-    lines += [row.ljust(width) + f"{float(a):>13.3f}{float(b):>10.3f}" for row, (a, b) in rows.items()]
+    lines = ["Beside plain boosting of as many rounds, on the same rows; AdaBoost is after accuracy alone:"]
+    names = [name, "AdaBoost", "same objective"][: len(counts)]
+    lines.append(" " * width + "".join(f"{name:>{len(name) + 2}}" for name in names))
+    for row, values in rows.items():
+        cells = (f"{float(value):>{len(name) + 2}.3f}" for name, value in zip(names, values, strict=True))
+        lines.append(row.ljust(width) + "".join(cells))
     return lines
 
 

@@ -96,7 +96,7 @@ def largest_of(parts: Sequence[Rates], confidence: float, normals: Floats) -> In
     if len(defined) > 1 or len(defined[0].n) > 2:  # one pair alone needs no correction
 
         def worst(block: list[Floats]) -> Floats:
-            errors = [_studentised(rates, draw, z)[0].max(axis=1) for rates, draw in zip(defined, block, strict=True)]
+            errors = [_studentised(rates, draw, z)[0].max(axis=0) for rates, draw in zip(defined, block, strict=True)]
             largest: Floats = np.max(errors, axis=0)
             return largest
 
@@ -117,15 +117,15 @@ def sum_of_largest(parts: Sequence[Rates], confidence: float, normals: Floats) -
 
     def worst(block: list[Floats]) -> Floats:
         (t_a, var_a), (t_b, var_b) = _studentised(a, block[0], z), _studentised(b, block[1], z)
-        largest: Floats = np.hypot(t_a.max(axis=1), t_b.max(axis=1))
+        largest: Floats = np.hypot(t_a.max(axis=0), t_b.max(axis=0))
         if len(var_a) * len(var_b) > MAX_PAIRS**2:  # Cauchy and Schwarz: no pair of pairs has a larger error
             return largest
-        largest = np.zeros(len(t_a))
-        e_b = t_b * np.sqrt(var_b)
-        for error, variance in zip(t_a.T, var_a, strict=True):
+        largest = np.zeros(t_a.shape[1])
+        e_b = t_b * np.sqrt(var_b)[:, None]
+        for error, variance in zip(t_a, var_a, strict=True):
             # Signs are free, so the largest sum of two errors is the sum of their absolute values.
-            total = (error * np.sqrt(variance))[:, None] + e_b
-            largest = np.maximum(largest, (total / np.sqrt(variance + var_b)).max(axis=1))
+            total = error * np.sqrt(variance) + e_b
+            largest = np.maximum(largest, (total / np.sqrt(variance + var_b)[:, None]).max(axis=0))
         return largest
 
     c = _critical(worst, draws, confidence, z)
@@ -186,13 +186,13 @@ def _defined(parts: Sequence[Rates], normals: Floats) -> tuple[list[Rates], list
 
 
 def _studentised(rates: Rates, normals: Floats, z: float) -> tuple[Floats, Floats]:
-    """Absolute studentised error of every pair of groups, per draw; and the variance of every pair's difference."""
+    """Absolute studentised error of every pair of groups, ``[pair, draw]``; and the variance of every difference."""
     lower, upper = wilson(rates.value, rates.n, z)
     deviation = (upper - lower) / (2.0 * z)  # of a Wilson interval, since it is never zero
     g, h = np.triu_indices(len(rates.n), 1)
     variance = deviation[g] ** 2 + deviation[h] ** 2
-    errors = normals * deviation
-    return np.abs(errors[:, g] - errors[:, h]) / np.sqrt(variance), variance
+    errors = normals.T * deviation[:, None]
+    return np.abs(errors[g] - errors[h]) / np.sqrt(variance)[:, None], variance
 
 
 def _critical(worst: Callable[[list[Floats]], Floats], draws: list[Floats], confidence: float, z: float) -> float:
