@@ -338,9 +338,7 @@ OTHER = object()  # stands for all categories that are too rare: equal to no cat
 
 
 def merge_rare(x, mass, most, least=0.0):
-    """The categories of a column, with those taken together that weigh less than ``least`` or are not among the ``most``
-    heaviest.
-    """
+    """The categories of a column. Those that weigh less than ``least`` or are not of the heaviest are one."""
     values = sorted({value for value in x if not is_missing(value)})
     values = [value for value in values if sum(m for v, m in zip(x, mass, strict=True) if v == value) >= least]
     heavy = sorted(values, key=lambda value: -sum(m for v, m in zip(x, mass, strict=True) if v == value))[:most]

@@ -176,7 +176,13 @@ class ParityBoostClassifier(FairClassifier):
         **CONSTRAINTS,
         "dial": ["boolean"],
         "max_pairs": [Interval(Integral, 0, None, closed="left"), None],
-        "n_bags": [StrOptions({"auto"}), Interval(Integral, 1, MAX_BAGS, closed="both"), list, tuple, HasMethods(["split"])],
+        "n_bags": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, MAX_BAGS, closed="both"),
+            list,
+            tuple,
+            HasMethods(["split"]),
+        ],
     }
     notion: Any = "disparate_mistreatment"
     n_bags: Any = "auto"

@@ -13,7 +13,6 @@ from parityboost._table import binning
 from parityboost.notions import get_notion
 from problems import SYMMETRIC, TWIN_OPTIONS, draw_rows, frame_of, group_labels, problems
 
-
 LEAST_ROWS = 2  # of a category that is told apart in sets: these tables have few rows
 
 

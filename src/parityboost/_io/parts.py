@@ -128,7 +128,10 @@ class Column(Record):
             shared = None
             if self.shared is not None:
                 shared = tuple(exactly(len(categories), self.shared, "shared"))
-                if set(shared) != set(range(1, max(shared, default=0) + 1)) or max(shared, default=256) > MAX_CATEGORIES:
+                if (
+                    set(shared) != set(range(1, max(shared, default=0) + 1))
+                    or max(shared, default=256) > MAX_CATEGORIES
+                ):
                     fail("shared", f"all codes from 1 to a number up to {MAX_CATEGORIES}", self.shared)
             return CategoricalColumn(self.name, tuple(categories), self.mixed, self.others_are_missing, shared)
         for flag in ("mixed", "others_are_missing", "shared"):

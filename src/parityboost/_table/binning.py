@@ -162,7 +162,8 @@ class CategoricalColumn:
     ) -> CategoricalColumn:
         # Rows that are held out have been seen as well: what one of them holds is no surprise.
         found = category_masses(source, rows, weights, None if ranking is None else ranking.positive)
-        return cls.of(source.name, *found, max_bins, source.is_mixed, None if ranking is None else ranking.rows_per_mass)
+        per_mass = None if ranking is None else ranking.rows_per_mass
+        return cls.of(source.name, *found, max_bins, source.is_mixed, per_mass)
 
     @classmethod
     def of(
@@ -184,22 +185,18 @@ class CategoricalColumn:
         mixed = mixed or len({isinstance(value, str) for value in values}) > 1
         of_all, most, shared = mass.sum(axis=1), min(max_bins, MAX_CATEGORIES), None
         if rows_per_mass is not None:
-            order = [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS]
-        if len(order) > most:
-            n_given, why = len(order), ""
-            of_many = [i for i in order if of_all[i] * (rows_per_mass or 0.0) >= MANY_ROWS]
-            if len(of_many) > most:
-                order, why = of_many, f" (less than {MANY_ROWS} rows each)"
-                shared = _share_codes(mass[order], SMOOTH_ROWS / rows_per_mass, most)
-            else:
-                kept = set(sorted(order, key=lambda i: -of_all[i])[:most])
-                order = [i for i in order if i in kept]
-            if len(order) < n_given:
-                warn_caller(
-                    f"column {name!r} has {n_given} categories, more than {most} (max_bins={max_bins}): the "
-                    f"{n_given - len(order)} rarest{why} are taken together as 'other'; drop it if it is an identifier "
-                    "or a date"
-                )
+            of_many = [i for i in order if of_all[i] * rows_per_mass >= MANY_ROWS]
+            order = of_many if len(of_many) > most else [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS]
+            shared = _share_codes(mass[order], SMOOTH_ROWS / rows_per_mass, most)
+        if len(order) > most and shared is None:
+            kept = set(sorted(order, key=lambda i: -of_all[i])[:most])
+            order = [i for i in order if i in kept]
+        if len(order) < len(values) and len(values) > most:
+            warn_caller(
+                f"column {name!r} has {len(values)} categories, more than {most} (max_bins={max_bins}): the "
+                f"{len(values) - len(order)} rarest are taken together as 'other'; drop it if it is an identifier or a "
+                "date"
+            )
         return cls(name, tuple(plain(values[i]) for i in order), mixed, shared=shared)
 
     def check(self, source: Source) -> None:
@@ -296,9 +293,9 @@ def n_rows_of(rows: Rows, source: Source) -> int:
 def category_masses(
     source: Source, rows: Rows, weights: NDArray[Any] | None, positive: NDArray[np.bool_] | None = None
 ) -> tuple[list[Any], Integers]:
-    """The values that occur in some rows, and ``mass[value, class]``; ``weights`` and ``positive`` belong to these rows.
+    """The values that occur in some rows, and ``mass[value, class]``.
 
-    If nobody tells which rows are positive, none are.
+    ``weights`` and ``positive`` belong to these rows; if nobody tells which are positive, none are.
     """
     codes, values = source.factorized(rows)
     places = 2 * (codes.astype(np.int64) + 1) + (0 if positive is None else positive)
@@ -313,9 +310,9 @@ def _share_codes(mass: Integers, smooth: float, most: int) -> tuple[int, ...] | 
 
     In the order of their shares they are like numbers, and are put into bins of about equal weight.
     """
+    of_each = mass.sum(axis=1).astype(np.float64)
     if len(mass) <= most:
         return None
-    of_each = mass.sum(axis=1).astype(np.float64)
     shares = (mass[:, 1] + smooth * (mass[:, 1].sum() / of_each.sum())) / (of_each + smooth)
     order = np.argsort(shares, kind="stable")
     places = np.arange(len(mass), dtype=np.float64)

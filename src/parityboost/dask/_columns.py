@@ -81,7 +81,9 @@ def learn_bins(
             n_codes.append(columns[j].n_codes)
         else:
             values = list(dict.fromkeys(value for value, _ in fact.masses))
-            mass = np.array([[fact.masses[value, y] for y in (0, 1)] for value in values], dtype=np.int64).reshape(-1, 2)
+            mass = np.array([[fact.masses[value, y] for y in (0, 1)] for value in values], dtype=np.int64).reshape(
+                -1, 2
+            )
             rows_per_mass = rows.unit * rows.rows_per_weight if in_sets else None
             column = CategoricalColumn.of(names[j], values, mass, max_bins, sources[j].is_mixed, rows_per_mass)
             columns.append(column)

@@ -329,7 +329,9 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
                 given = read_validation(validation, sensitive, partial(self._read_rows, cluster, sensitive, there))
                 judged, of_choice = given.bring(), given.rows_per_weight
             self._check_parts(about, rows.cell, folds, None if judged is None else judged.cell, names)
-            coded = CodedRows(cluster, [there], self.max_bins, self.categorical_features, self.category_splits == "sets")
+            coded = CodedRows(
+                cluster, [there], self.max_bins, self.categorical_features, self.category_splits == "sets"
+            )
             binner = coded.bundles.binner
             if settings.threshold == "per_group":
                 of_groups = sensitive_features, there.totals().sum(axis=(0, 2)), binner

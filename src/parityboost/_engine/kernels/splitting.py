@@ -246,9 +246,9 @@ def best_set(
 ) -> None:
     """The best split of a column of categories into two sets of them; missing is a category like others.
 
-    In the order of their shares of positives, one of the splits between neighbours is the best of all splits. A category
-    of few rows has any share by chance: so what it differs by from all that are here is believed only as far as it has
-    more weight than ``smooth``, both for the order and for the score. What has no rows here goes where most do.
+    In the order of their shares of positives, one of the splits between neighbours is the best of all. A category of
+    few rows has any share by chance: so of what it differs by from all that are here only a part is believed, for the
+    order and for the score, half of it if its weight is ``smooth``. What has no rows here goes where most do.
     """
     negative_unit, positive_unit = given[2], given[3]
     order, share, goes_left = found.order[f], found.shares[f], found.categories[f]

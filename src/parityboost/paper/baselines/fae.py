@@ -21,6 +21,7 @@ from ..._choice.thresholds import first_minimum
 from ..._engine.kernels.columns import add_steps
 from ..._engine.threads import Team
 from ..._fit.loop import boost, starting_factors
+from ..._fit.pairs import Shape
 from ..._fit.samples import Sample, code_sample, to_masses
 from ..._fit.trees import Growing, TreeLearner
 from ..._stats import rates as _rates
@@ -133,7 +134,7 @@ class FAEClassifier(Boundaries):
         self.n_bags_ = self.n_bags or 2 * (int(sizes.max()) // int(sizes.min()) + 1)
         bags = draw_bags(cell, self._clusters(binner, sources, cell, rng), self.n_bags_, rng)
         settings = Settings(NoNotion(), n_estimators=self.n_estimators, update=self.update, choose_theta=False)
-        growing = Growing(1, self.criterion, None, np.zeros((0, len(codes)), dtype=np.bool_), None)
+        growing = Growing(Shape(1, np.zeros((0, len(codes)), dtype=np.bool_)), self.criterion, None, None, None)
 
         def train(rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
             """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""

@@ -24,6 +24,7 @@ from ..._engine.codes import X_BINNED_DTYPE
 from ..._engine.cpu import Classes, CpuRows, Listed, add_to_histograms, add_up, list_everything
 from ..._engine.kernels import boosting
 from ..._fit.loop import Trained
+from ..._fit.pairs import Shape
 from ..._fit.samples import CodedSample, CodedTables, Sample
 from ..._fit.trees import Growing, TreeLearner
 from ..._model.glass_box import About
@@ -333,7 +334,8 @@ class SmoteLearner(TreeLearner):
         self._n_real = len(coded.train_sample)  # before equal rows were merged
         self._round = self._n_joined = 0  # which instances the coming fit sees
         none = np.zeros((0, len(coded.bundles.bundle_of)), dtype=np.bool_)
-        super().__init__(coded.bundles, coded.train, coded.selection, start, Growing(1, criterion, None, none, None))
+        growing = Growing(Shape(1, none), criterion, None, None, None)
+        super().__init__(coded.bundles, coded.train, coded.selection, start, growing)
 
     def _place(self, train: CodedSample) -> CpuRows:
         real: CpuRows = super()._place(train)
