@@ -20,12 +20,13 @@ from parityboost._engine.threads import Team
 from parityboost._fit import samples
 from parityboost._fit.estimator import EstimatorLearner
 from parityboost._fit.loop import Trained
+from parityboost._fit.pairs import Shape
 from parityboost._fit.samples import CodedSample, Masses, Sample, code_sample, to_masses
 from parityboost._fit.trees import Growing, TreeLearner
 from parityboost._table.binning import Binner, Bundles
 from parityboost._table.sources import read_sources
 
-STUMPS = Growing(1, "gini", None, np.zeros((0, 1), dtype=bool), None)
+STUMPS = Growing(Shape(1, np.zeros((0, 1), dtype=bool)), "gini", None, None, None)
 OPTIONS = [
     {},
     {"threshold": "auto", "update": "discrete"},

@@ -48,7 +48,7 @@ def test_the_model_is_the_mean_of_its_bags_on_one_scale(depth, monkeypatch):
     """Each bag alone is a model of one bag; the mean of their shifted and scaled margins is that of all."""
     X, y, group = make_people(400)
     folds = splits_of(y)
-    options = {"n_estimators": 15, "max_depth": depth, "keep": 0.0}
+    options = {"n_estimators": 15, "max_depth": depth, "max_pairs": None, "keep": 0.0}
     model = ParityBoostClassifier(n_bags=folds, **options).fit(X, y, sensitive_features=group)
     margins = np.mean(
         [
@@ -463,11 +463,11 @@ def test_a_limit_on_adult_is_kept_by_a_good_model(c):
     adult = load_adult()
     X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
     free = ParityBoostClassifier("equalized_odds", c=c, random_state=0).fit(X, y, sensitive_features=X["sex"])
-    assert own_point(free).violation > 0.1
-    model = ParityBoostClassifier("equalized_odds", c=c, max_violation=0.1, random_state=0)
-    with pytest.warns(FitWarning, match=r"class_weight='balanced_groups' does not suit max_violation=0.1: .*=None was"):
+    assert own_point(free).violation > 0.07
+    model = ParityBoostClassifier("equalized_odds", c=c, max_violation=0.07, random_state=0)
+    with pytest.warns(FitWarning, match=r"class_weight='balanced_groups' does not suit max_violation=0.07: .*=None was"):
         model.fit(X, y, sensitive_features=X["sex"])
-    assert own_point(model).violation <= 0.1
+    assert own_point(model).violation <= 0.07
     assert model.score(X_test, y_test) > max(free.score(X_test, y_test), 0.83)
 
 
@@ -605,7 +605,8 @@ def test_a_useless_average_is_warned_of():
     y, group = rng.integers(0, 2, 200), rng.choice(["a", "b"], 200)
     useless = r"predicts '0' for 95.* of little use. Tried on the same rows, keep=0.8"
     with pytest.warns(FitWarning, match=useless) as caught:
-        model = ParityBoostClassifier(n_bags=2, n_estimators=5, keep=0.0, max_violation=0.0, random_state=0)
+        options = {"n_bags": 2, "n_estimators": 5, "max_pairs": None, "category_splits": "one", "random_state": 0}
+        model = ParityBoostClassifier(keep=0.0, max_violation=0.0, **options)
         model.fit(X, y, sensitive_features=group)
     assert model.warnings_
     assert {warning.filename for warning in caught} == {__file__}  # the line that called fit
@@ -617,7 +618,7 @@ def test_a_report_beside_a_plain_model_and_one_row_on_the_command_line(tmp_path)
     testing = pytest.importorskip("typer.testing")
     from parityboost import AdaBoostClassifier, cli, report
 
-    model, X, y, group = fitted(400, n_estimators=30)
+    model, X, y, group = fitted(400, n_estimators=30, max_pairs=None)
     baseline = AdaBoostClassifier(10).fit(X, y)
     gaps = explain.compare_gaps({"plain": baseline, "ours": model}, X, group)
     assert gaps.notna().all().all() and any(" × " in name for name in gaps.index)

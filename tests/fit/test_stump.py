@@ -89,7 +89,8 @@ def test_a_category_split_is_a_split_of_its_one_hot_column():
     theirs = AdaBoostClassifier(6).fit(one_hot, y)
     np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_)
     np.testing.assert_array_equal(ours.predict(jobs[:, None]), theirs.predict(one_hot))
-    assert "abcdef"[ours.estimators_[0].root.split - 1] == "abcdef"[theirs.estimators_[0].root.feature]
+    (category,) = ours.estimators_[0].root.split
+    assert "abcdef"[category - 1] == "abcdef"[theirs.estimators_[0].root.feature]
 
 
 def test_missing_values_go_to_the_better_side():

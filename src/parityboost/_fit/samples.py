@@ -18,7 +18,7 @@ from .._engine.codes import BLOCK_ROWS, BYTES_PER_ROW, MISSING
 from .._engine.cpu import CpuRows
 from .._engine.kernels.columns import hash_rows
 from .._engine.threads import Team
-from .._table.binning import EXACT_ROWS, Binner, Bundles, Ranking
+from .._table.binning import EXACT_ROWS, Binner, Bundles, Ranking, for_each
 from .._table.reading import stratified_split
 from .._table.sources import Source, find_categorical, place_sources, read_sources
 
@@ -176,9 +176,13 @@ def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> Coded
     ``columns`` are the codes of the rows, an array per column of X; they are consumed.
     """
     has_missing, has_other = np.zeros((2, len(columns)), dtype=np.bool_)
-    for j, column in enumerate(bundles.binner.columns):
+
+    def look(j: int) -> None:
+        column = bundles.binner.columns[j]
         has_missing[j] = bool((columns[j] == MISSING).any())
         has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
+
+    for_each(len(columns), look, sample.team, len(sample))
     return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
 
 

@@ -187,7 +187,8 @@ class CategoricalColumn:
         if rows_per_mass is not None:
             of_many = [i for i in order if of_all[i] * rows_per_mass >= MANY_ROWS]
             order = of_many if len(of_many) > most else [i for i in order if of_all[i] * rows_per_mass >= LEAST_ROWS]
-            shared = _share_codes(mass[order], SMOOTH_ROWS / rows_per_mass, most)
+            if len(of_many) > most:
+                shared = _share_codes(mass[order], SMOOTH_ROWS / rows_per_mass, most)
         if len(order) > most and shared is None:
             kept = set(sorted(order, key=lambda i: -of_all[i])[:most])
             order = [i for i in order if i in kept]
@@ -305,14 +306,12 @@ def category_masses(
     return [values[i] for i in occurs.tolist()], mass[occurs]
 
 
-def _share_codes(mass: Integers, smooth: float, most: int) -> tuple[int, ...] | None:
-    """The code of each category, so that those of a similar share of positives have the same; None if none have to.
+def _share_codes(mass: Integers, smooth: float, most: int) -> tuple[int, ...]:
+    """The code of each category, so that those of a similar share of positives have the same.
 
     In the order of their shares they are like numbers, and are put into bins of about equal weight.
     """
     of_each = mass.sum(axis=1).astype(np.float64)
-    if len(mass) <= most:
-        return None
     shares = (mass[:, 1] + smooth * (mass[:, 1].sum() / of_each.sum())) / (of_each + smooth)
     order = np.argsort(shares, kind="stable")
     places = np.arange(len(mass), dtype=np.float64)
