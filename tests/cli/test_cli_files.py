@@ -130,7 +130,8 @@ def test_no_command_replaces_a_file_of_a_folder_that_it_reads(parts, option, nam
     }
     result = run(*arguments[option])
     assert result.exit_code == 2, result.output
-    assert f"{option} must be another file than the data, got {str(out)!r}, which is '{data}/" in result.output
+    told = f"{option} must be another file than the data, got {str(out)!r}"
+    assert told + (" for both" if out.parent == data else f", which is '{data}/") in result.output
     assert len(result.output.strip().splitlines()) == 1, result.output
     assert contents(parts) | contents(parts / "parts") == before
 

@@ -54,8 +54,8 @@ def check_files(inputs: dict[str, Path | None], outputs: dict[str, Path | None])
             for file in tables_in(other) if other.is_dir() else [other]:
                 if is_same_file(path, file):
                     got = f"{str(path)!r} and {str(file)!r}, one file, for both"
-                    got = f"{str(path)!r} for both" if str(path) == str(file) else got
                     got = f"{str(path)!r}, which is {str(file)!r}" if file is not other else got
+                    got = f"{str(path)!r} for both" if str(path) == str(file) else got
                     raise ValueError(f"{option} must be another file than {name}, got {got}")
         earlier[option] = path
 
