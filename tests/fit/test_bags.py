@@ -462,12 +462,15 @@ def own_point(model):
 def test_a_limit_on_adult_is_kept_by_a_good_model(c):
     adult = load_adult()
     X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
-    free = ParityBoostClassifier("equalized_odds", c=c, random_state=0).fit(X, y, sensitive_features=X["sex"])
-    assert own_point(free).violation > 0.07
-    model = ParityBoostClassifier("equalized_odds", c=c, max_violation=0.07, random_state=0)
-    with pytest.warns(FitWarning, match=r"class_weight='balanced_groups' does not suit max_violation=0.07: .*=None was"):
+    # A model that is beyond the limit: with sets of categories it is not.
+    options = {"category_splits": "one", "max_pairs": None, "n_bags": 4, "n_estimators": 200, "n_iter_no_change": None}
+    options |= {"c": c, "random_state": 0}
+    free = ParityBoostClassifier("equalized_odds", **options).fit(X, y, sensitive_features=X["sex"])
+    assert own_point(free).violation > 0.1
+    model = ParityBoostClassifier("equalized_odds", max_violation=0.1, **options)
+    with pytest.warns(FitWarning, match=r"class_weight='balanced_groups' does not suit max_violation=0.1: .*=None was"):
         model.fit(X, y, sensitive_features=X["sex"])
-    assert own_point(model).violation <= 0.07
+    assert own_point(model).violation <= 0.1
     assert model.score(X_test, y_test) > max(free.score(X_test, y_test), 0.83)
 
 
