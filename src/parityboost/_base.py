@@ -632,10 +632,13 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         given = vars(self)
         return Shape(given.get("max_depth", 1), read_partners(given.get("interaction_cst"), names))
 
-    def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Any:
+    def _progress(self, n_trainings: int = 1, n_rows: int = 0) -> Any:
         from ._fit.progress import Progress
 
-        return Progress(type(self).__name__, n_rounds)
+        given = vars(self)
+        return Progress(
+            type(self).__name__, given["n_estimators"], given.get("n_iter_no_change") is not None, n_trainings
+        )
 
     def _speak(self, about: About, messages: list[str]) -> tuple[str, ...]:
         """Warn of what was found, and say which of two texts is positive, if only the alphabet says so.

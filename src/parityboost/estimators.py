@@ -84,10 +84,10 @@ class BoostedClassifier(FairClassifier):
                 learner = self._stump_learner(coded, about, start, rng, data.unit)
                 del coded
             del rows, train_on, chosen_on, train, selection  # the learner keeps what it needs
-            bar = self._progress_bar(self.n_estimators) if self.verbose else None
-            boosted = boost(learner, settings, bar, unit)
-            if bar is not None:
-                bar.close(boosted.choice.theta, boosted.stopped)
+            progress = self._progress() if self.verbose else None
+            boosted = boost(learner, settings, progress and progress.begin()[0], unit)
+            if progress is not None:
+                progress.close(boosted.choice.theta, [boosted.stopped])
             self._keep(boosted, learner, replace(about, source=source), columns, unit)
             del learner  # and with it whatever is on a device
 
@@ -280,8 +280,13 @@ class AdaFairClassifier(BoostedClassifier):
         a dict by name or position, or one entry per column. Missing values may have any score.
     criterion : {"gini", "error"}, default="gini"
         What the native trees optimise.
+    category_splits : {"one", "sets"}, default="one"
+        How native trees split a column of categories: one against all others, as in the paper, or any set of them
+        against the others, which needs fewer rounds where there are many. With ``"sets"``, categories of a similar
+        share of positives are taken together if there are more than codes, and those of fewer than 5 rows are *other*.
     max_bins : int, default=255
-        Largest number of bins of a numeric column; exact if it has no more distinct values.
+        Largest number of bins of a numeric column; exact if it has no more distinct values. Also the largest number of
+        codes of a column of categories, at most 254.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns to split by category: those of dtype category or string, or object that hold text. A list of names or
         positions adds others to them. A boolean for every column, or None for no column, replaces them: categories

@@ -78,12 +78,14 @@ class ParityBoostClassifier(FairClassifier):
         positives of the group that is selected more pay as well, so that the outcome hardly depends on which label is
         called positive; ``StatisticalParity(boost="positives")`` is the paper's. ``"none"`` needs no groups if
         ``class_weight`` is not ``"balanced_groups"``.
-    n_bags : int, list of splits or splitter, default=4
+    n_bags : "auto", int, list of splits or splitter, default="auto"
         How many trainings; or pairs of row positions to train on and to hold out; or an object with a method ``split``
         like those of scikit-learn. Give splits of your own if rows belong together, as those of one person do; each
-        needs rows of both classes on either side.
-    n_estimators : int, default=200
-        Largest number of boosting rounds of each training.
+        needs rows of both classes on either side. ``"auto"`` is 8 below 10,000 rows, where a choice on the rows that
+        one training holds out is noisy, and 4 from there on.
+    n_estimators : int, default=2000
+        Largest number of boosting rounds of each training. It is a cap: trainings mostly end before, see
+        ``n_iter_no_change``. A warning tells if the default was reached.
     max_depth : {1, 2}, default=2
         Depth of the trees: 1 for functions of one feature each, 2 for pairs of features too.
     c : float, default=1.0
@@ -104,14 +106,22 @@ class ParityBoostClassifier(FairClassifier):
         1 for a number that the score may only rise with, -1 for one that it may only fall with.
     criterion : {"gini", "error"}, default="gini"
         What the trees optimise.
+    category_splits : {"sets", "one"}, default="sets"
+        How a column of categories is split: any set of them against the others, or one against all others. With
+        ``"sets"`` a column can have thousands of categories: those with a similar share of positives are taken
+        together if there are more than codes, and those of fewer than 5 rows are *other*.
+    max_pairs : int or None, default=20
+        How many pairs of features may have a table in each training. The strongest are chosen in 50 rounds before; none
+        are if functions of one feature each do as well on the rows that the first training holds out. None lets every
+        pair occur that ``interaction_cst`` allows.
     max_bins : int, default=255
-        Largest number of bins of a numeric column.
+        Largest number of bins of a numeric column, and of codes of a column of categories (254 at most).
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Columns to split by category.
     validation_fraction : float, default=0.33
         Share of the rows, stratified by class and group, that each training holds out.
-    n_iter_no_change : int or None, default=None
-        Stop a training after so many rounds without a better choice.
+    n_iter_no_change : int or None, default=100
+        Stop a training after so many rounds without a better choice; None goes on to ``n_estimators``.
     keep : float, default=0.5
         The share of the best balanced accuracy over chance that a choice has to keep.
     dial : bool, default=False
@@ -138,7 +148,7 @@ class ParityBoostClassifier(FairClassifier):
     device : {"cpu", "cuda"}, default="cpu"
         Where to train and predict: on the processor, or on an NVIDIA graphics card. The model does not depend on it.
     verbose : int, default=0
-        Whether to show progress.
+        Whether to show progress: the training, its round, and the best so far.
     random_state : int, RandomState or None, default=None
         Decides the splits.
 
@@ -337,8 +347,7 @@ class ParityBoostClassifier(FairClassifier):
         if self.verbose:
             n_trainings = len(folds) * (2 if self.dial else 1)
             n_rows = sum(len(fold.train) for fold in folds) // len(folds)
-            progress = self._progress_bar(n_trainings * self.n_estimators, n_rows)
-            progress.of_each = self.n_estimators
+            progress = self._progress(n_trainings, n_rows)
         how = len(about.groups), make_learner, unit, effective_n_jobs(self.n_jobs), self.device, progress
         bags = train_bags(folds, rows, table, settings, *how)
         ends, dial = [combine(bags, rows, table)], None
@@ -349,7 +358,7 @@ class ParityBoostClassifier(FairClassifier):
             orders = read_orders(self.monotonic_cst, [column.name for column in binner.columns], binner)
             dial = dial_between(plain, bags, ends, orders, table)
         if progress is not None:
-            progress.close(sum(bag.boosted.choice.theta for bag in bags))
+            progress.close(sum(bag.boosted.choice.theta for bag in bags), [bag.boosted.stopped for bag in bags])
         return Trained(bags, ends, dial)
 
     def _folds(
@@ -399,7 +408,7 @@ class ParityBoostClassifier(FairClassifier):
         ``free`` is what would be chosen without the limit, ``asked`` what with the starting weights that were asked
         for, if it was not these.
         """
-        from ._fit.advice import Fitted, choose_again
+        from ._fit.advice import Fitted, at_cap, choose_again
         from ._fit.loop import Boosted
         from ._fit.training import history
 
@@ -418,6 +427,8 @@ class ParityBoostClassifier(FairClassifier):
                 at = choose_again(selection, settings, unit, all_rows=True).theta - 1
         boosted = Boosted([], choices[at], "n_estimators")
         messages = Fitted(boosted, about, stages[at], unit, None, free, asked, self.class_weight).messages()
+        if settings.n_estimators >= type(self).n_estimators:  # whoever asks for fewer has a reason
+            messages += at_cap([bag.boosted for bag in bags], settings)
         about = replace(about, warnings=self._speak(about, messages))
         fair, point = trained.ends[-1], points[0]
         tables = fair.effects, fair.importances, fair.spread

@@ -772,11 +772,17 @@ def test_a_file_has_the_columns_of_every_blend(tmp_path):
     assert len(set(model.decision_function(X))) > 2
 
 
-@pytest.mark.parametrize("options", [{}, {"n_jobs": 3, "dial": True}, {"n_iter_no_change": 1}])
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 3, "dial": True}, {"n_estimators": 300, "n_iter_no_change": 1}])
 def test_progress_is_that_of_all_trainings(options, capsys):
+    """A bar of all rounds; of trainings that stop by themselves how many have ended, for nobody knows how long."""
+    options = {"n_iter_no_change": None, **options}
     X, y, group = make_people(300)
-    model = ParityBoostClassifier(**SMALL, verbose=1, **options).fit(X, y, sensitive_features=group)
+    model = ParityBoostClassifier(**{**SMALL, **options}, verbose=1).fit(X, y, sensitive_features=group)
     lines = capsys.readouterr().err.splitlines()
     total = 36 * (2 if options.get("dial") else 1)
-    assert f"{'█' * 24} {total}/{total}" in lines[-2]
+    done = f"{total}/{total}" if options["n_iter_no_change"] is None else "3/3 ended  training 3, round "
+    assert f"{'█' * 24} {done}" in lines[-2]
+    if options["n_iter_no_change"] is not None:
+        assert lines[-1].endswith("s") and ", no improvement, " in lines[-1]
+        assert not any("/900" in line for line in lines)
     assert lines[-1].startswith(f"ParityBoostClassifier: θ = {model.theta_}, ")

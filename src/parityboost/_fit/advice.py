@@ -6,7 +6,7 @@ guessed: they are made, on the rows that θ was chosen on, before they are recom
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,6 +47,18 @@ def choose_again(selection: SelectionData, settings: Settings, unit: float, all_
         else:
             rounds.add(part.counts(margin[::step] > settings.threshold))
     return rounds.choose()
+
+
+def at_cap(trainings: Sequence[Boosted], settings: Settings) -> list[str]:
+    """Whether trainings that would have stopped by themselves had to end at the last round."""
+    n_capped = sum(boosted.stopped == "n_estimators" for boosted in trainings)
+    if settings.n_iter_no_change is None or n_capped == 0:
+        return []
+    return [
+        f"{n_capped} of {len(trainings)} trainings made all n_estimators={settings.n_estimators} rounds: each had "
+        f"found a better choice in the last {settings.n_iter_no_change}, so more rounds may be better. Give a larger "
+        "n_estimators, or a larger learning_rate, with which fewer are needed"
+    ]
 
 
 BETTER: tuple[dict[str, Any], ...] = (

@@ -167,14 +167,15 @@ def train_bags(
     def train(fold: Fold) -> Bag:
         if ended.is_set():
             raise InterruptedError("another training was interrupted, or failed")
+        on_round, on_end = (None, None) if progress is None else progress.begin()
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
-            boosted = boost(learner, settings, progress, unit, ended)
+            boosted = boost(learner, settings, on_round, unit, ended)
             theta = boosted.choice.theta
             ensemble = learner.ensemble([r.model for r in boosted.rounds[:theta]], boosted.alphas[:theta])
             del coded, held, learner  # and with them whatever is on a device
-        if progress is not None:
-            progress.end(len(boosted.rounds), float(boosted.choice.measures.objective[theta - 1]), theta)
+        if on_end is not None:
+            on_end()
         effects = ensemble.effects(theta)
         threshold = float(boosted.choice.thresholds[theta - 1])
         margins = table.margins(effects, fold.held) - threshold

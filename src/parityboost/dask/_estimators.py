@@ -167,9 +167,10 @@ class OnCollections(FairClassifier):
         validate_data(self, data.meta, skip_check_array=True, reset=known is None)
         return prepare_rows(cluster, sensitive, data, known, vars(self).get("positive"), vars(self).get("favourable"))
 
-    def _progress_bar(self, n_rounds: int, n_rows: int = 0) -> Progress:
-        name = type(self).__name__
-        return Progress(name, n_rounds, n_rows, len(find_client(self.client, name).nthreads()))
+    def _progress(self, n_trainings: int = 1, n_rows: int = 0) -> Progress:
+        name, is_open = type(self).__name__, self.n_iter_no_change is not None
+        n_workers = len(find_client(self.client, name).nthreads())
+        return Progress(name, self.n_estimators, is_open, n_trainings, n_rows, n_workers)
 
 
 def _predict_part(X: Any, sensitive_features: Any = None, *, model: Any, method: str) -> Any:
@@ -274,10 +275,10 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                 class_weight = read_class_weight(self.class_weight, about.labels.outcomes)
                 start = starting_factors(train.sample.totals, class_weight)
                 learner = self._native_learner(coded.bundles, train, selection, start, rows.rows_per_weight)
-                bar = self._progress_bar(self.n_estimators, train.sample.n_given) if self.verbose else None
-                boosted = boost(learner, settings, bar, unit)
-                if bar is not None:
-                    bar.close(boosted.choice.theta, boosted.stopped)
+                progress = self._progress(1, train.sample.n_given) if self.verbose else None
+                boosted = boost(learner, settings, progress and progress.begin()[0], unit)
+                if progress is not None:
+                    progress.close(boosted.choice.theta, [boosted.stopped])
                 if selection is not shown:  # what is kept is about rows that are here
                     learner.selection, learner.selection_rows = (
                         shown.sample,
