@@ -195,9 +195,9 @@ def page():
         theirs = float(table.loc[table["model"] == "HistGradientBoosting", "seconds"].iloc[0])
         lines += ["## ACSIncome", ""]
         lines += [
-            '332,900 rows to train on, as many to test, race among the columns; `notion="none"`, `class_weight=None`, '
-            "`c=0`. The peers have 200 trees and codes as numbers. Time as a ratio to HistGradientBoosting's in the same "
-            "run, on a machine that did other things as well.",
+            '332,900 rows to train on, as many to test, race among the columns; `notion="none"`, '
+            "`class_weight=None`, `c=0`. The peers have 200 trees and codes as numbers. Time as a ratio to "
+            "HistGradientBoosting's in the same run, on a machine that did other things as well.",
             "",
             "| model | accuracy | AUC | terms | trees used by each training | time |",
             "| --- | --- | --- | --- | --- | --- |",
@@ -232,8 +232,9 @@ def page():
         ]
     table = stored("small")
     if len(table):
-        lines += ["## Few rows", "", "BER + measure for disparate mistreatment, ten draws of the rows; `before` is", ""]
-        lines[-2:] = [
+        lines += [
+            "## Few rows",
+            "",
             f"BER + measure for disparate mistreatment, ten draws of the rows. Before: `{BEFORE}`. Differences with "
             "their standard errors; below 0 is better now.",
             "",
