@@ -1,6 +1,9 @@
 """The weak learner and plain boosting against scikit-learn, which has the same thing."""
 
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -9,6 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import reference
 from parityboost import AdaBoostClassifier, AdaFairClassifier
+from parityboost._engine.kernels import splitting
+from parityboost._fit import trees
 
 
 def distinct_data(seed, n_rows, n_features, weighted):
@@ -114,3 +119,108 @@ def test_columns_that_cannot_be_split_vote_for_the_majority():
     model = AdaBoostClassifier(10).fit(X, y)
     assert model.n_estimators_ == 1
     assert (model.predict(X) == 1).all()
+
+
+# --- Sets of categories -----------------------------------------------------------------------------------------------
+
+
+def order_of(values, y):
+    """The categories in the order that the kernel puts them in."""
+    names, codes = np.unique(values, return_inverse=True)
+    hist = np.zeros((256, 2), dtype=np.int64)
+    np.add.at(hist, (codes + 1, y), 1)
+    found = splitting.Found.room(1)
+    found.scores[0] = -1.0
+    limits, both = np.array([0.0, 1.0, 0.0]), (hist[:, 0].sum(), hist[:, 1].sum())
+    given = 0, 0.0, 1.0, 1.0, found.scores, found.splits
+    splitting.best_set(0, hist, len(names), both, trees.SMOOTH, found, limits, 1e-12, given)
+    return [str(names[code - 1]) for code in found.order[0] if 1 <= code <= len(names)]
+
+
+def one_set_split(values, y, **options):
+    """The first stump when sets of categories are split, and the categories that it sends to the left."""
+    model = AdaFairClassifier(
+        "none", **{"n_estimators": 1, "update": "discrete"} | options, category_splits="sets", validation_fraction=None
+    )
+    model.fit(pd.DataFrame({"code": values}), y)
+    column = model.glass_box_.binner.columns[0]
+    root = model.estimators_[0].root
+    left = {name for name, code in zip(column.categories, column.codes, strict=True) if code in root.split}
+    return model, left | ({None} if root.missing_left else set())
+
+
+def gini(y, left):
+    """Of the two sides, larger is purer, as the kernels count it."""
+    return sum((part.sum() ** 2 + (1 - part).sum() ** 2) / len(part) for part in (y[left], y[~left]))
+
+
+@pytest.mark.filterwarnings("ignore::parityboost.FitWarning")
+@pytest.mark.parametrize("with_missing", [False, True])
+@settings(max_examples=40)
+@given(st.data())
+def test_the_best_set_is_the_best_of_all_subsets(with_missing, data):
+    """With nothing between a category and its share: no other subset of the categories makes purer sides."""
+    counts = data.draw(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=2, max_size=8))
+    sizes = [(negative + 5, positive) for negative, positive in counts]  # none is so rare as to be taken with others
+    names = [f"c{k}" for k in range(len(sizes))]
+    if with_missing:
+        names[-1] = None
+    values = np.array([name for name, size in zip(names, sizes, strict=True) for _ in range(sum(size))], dtype=object)
+    y = np.concatenate([np.repeat([0, 1], size) for size in sizes])
+    assume(0 < y.sum() < len(y))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "SMOOTH", 0.0)
+        try:
+            _, left = one_set_split(values, y)
+        except ValueError as error:
+            assert "no better than chance" in str(error)
+            return
+    best = max(
+        gini(y, np.isin(values, subset))
+        for size in range(1, len(names))
+        for subset in map(list, combinations(names, size))
+    )
+    found = np.array([value in left for value in values])
+    if best - len(y) * (y.mean() ** 2 + (1 - y.mean()) ** 2) < 1e-9:
+        return  # all shares are equal: nothing is better than not to split
+    assert gini(y, found) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::parityboost.FitWarning")  # of a column that predicts the target
+def test_one_split_sends_any_subset_of_categories_to_a_side():
+    names = list("abcdef")
+    for size in (2, 3, 4):
+        for subset in combinations(names, size):
+            values = np.repeat(names, 10)
+            y = np.isin(values, subset).astype(int)
+            model, left = one_set_split(values, y)
+            assert left - {None} in (set(subset), set(names) - set(subset))
+            np.testing.assert_array_equal(model.predict(pd.DataFrame({"code": values})), y)
+        one = AdaFairClassifier("none", n_estimators=1, validation_fraction=None).fit(pd.DataFrame({"code": values}), y)
+        assert one.score(pd.DataFrame({"code": values}), y) < 1
+
+
+@pytest.mark.filterwarnings("ignore::parityboost.FitWarning")
+def test_what_was_never_seen_goes_where_most_rows_go_and_missing_where_its_rows_go():
+    values = np.repeat(np.array(["a", "b", "c", None], dtype=object), [40, 30, 10, 10])
+    y = np.repeat([0, 0, 1, 1], [40, 30, 10, 10])
+    model, left = one_set_split(values, y)
+    assert left in ({"a", "b"}, {"c", None})
+    new = pd.DataFrame({"code": np.array(["a", "c", None, "never seen"], dtype=object)})
+    assert model.predict(new).tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.filterwarnings("ignore::parityboost.FitWarning")
+def test_a_rare_category_is_believed_in_part():
+    """Its rows agree by chance, so its share counts as nearer to that of all than the share of a common one."""
+    values = np.repeat(["rare", "low", "high"], [5, 200, 200])
+    y = np.concatenate([np.ones(5), np.repeat([0, 1], [140, 60]), np.repeat([0, 1], [20, 180])]).astype(int)
+    with pytest.MonkeyPatch.context() as patch:
+        _, left = one_set_split(values, y)
+        assert left in ({"low"}, {"high", "rare"})
+        # Where all of the difference is believed, the rare one is at the end of the order; where half is, it is not.
+        for smooth, last in ((0.0, "rare"), (50.0, "high")):
+            patch.setattr(trees, "SMOOTH", smooth)
+            assert order_of(values, y)[-1] == last
+    column = one_set_split(values[1:], y[1:])[0].glass_box_.binner.columns[0]
+    assert column.categories == ("high", "low")  # of fewer than five rows it is other
