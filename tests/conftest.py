@@ -64,6 +64,18 @@ def make_people(n_rows, seed=0):
     return X, y, group
 
 
+def make_wide(n_rows, n_categories, seed=0):
+    """A column of many categories, which have an effect each, a number, and groups."""
+    rng = np.random.default_rng(seed)
+    code, effect = rng.integers(n_categories, size=n_rows), rng.normal(size=n_categories)
+    group = rng.choice(["a", "b"], n_rows)
+    number = rng.normal(size=n_rows).round(1)
+    y = (effect[code] + 0.5 * number - 0.5 * (group == "b") + rng.logistic(scale=0.5, size=n_rows) > 0).astype(int)
+    names = np.array([f"c{k:05}" for k in range(n_categories)], dtype=object)[code]
+    names[rng.random(n_rows) < 0.05] = None
+    return pd.DataFrame({"code": names, "number": number}), y, group
+
+
 def best_option(found, notion, c, threshold="auto"):
     """The counts and the threshold that the paper's objective chooses among candidates."""
     from parityboost._choice.rule import options_among

@@ -370,8 +370,9 @@ class ParityBoostClassifier(FairClassifier):
 
         n_bags = self.n_bags
         if isinstance(n_bags, str) and n_bags == "auto":
-            n_rows = float(rows.masses.values.sum()) * rows.masses.unit * unit if len(rows.masses.values) else len(X)
-            n_bags = MANY_BAGS if n_rows < FEW_ROWS else USUAL_BAGS
+            masses = rows.masses
+            weight = float(masses.values.sum()) * masses.unit if len(masses.values) else len(rows.cell)
+            n_bags = MANY_BAGS if weight * unit < FEW_ROWS else USUAL_BAGS
         if isinstance(n_bags, Integral):
             share = float(self.validation_fraction or 0)
             drawn = (stratified_split(rows.cell, share, rng) for _ in range(int(n_bags)))

@@ -103,6 +103,8 @@ def fit_both(table, collection, weight=None, **options):
 OPTIONS = [
     {},
     {"max_depth": 2},
+    {"category_splits": "sets"},
+    {"category_splits": "sets", "max_bins": 2, "max_depth": 2},  # three jobs share two codes
     {"threshold": "auto"},
     {"threshold": "per_group"},
     {"threshold": "per_group", "sensitive_feature": "group"},
@@ -147,6 +149,7 @@ def test_a_model_does_not_depend_on_the_partitions(client, seed, n_groups, sizes
 
 
 @pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.filterwarnings("ignore:column '(city|job)' has 3 categories")
 def test_every_option_gives_the_local_model(client, options):
     table = make_table(np.random.default_rng(0), 900, 3)
     local, other = fit_both(table, in_partitions(table, [100, 0, 350, 7]), **options)

@@ -50,6 +50,7 @@ def assert_same(local, other, table):
         np.testing.assert_array_equal(one.weight, another.weight)
 
 
+@pytest.mark.filterwarnings("ignore:column '(city|job)' has 3 categories")
 @pytest.mark.parametrize(
     "options",
     [
@@ -58,6 +59,9 @@ def assert_same(local, other, table):
         {"dial": True},
         {"threshold": "per_group"},
         {"n_bags": KFold(2)},
+        {"n_bags": "auto"},
+        {"max_bins": 2},  # three jobs share two codes
+        {"max_bins": 2, "category_splits": "one", "max_pairs": None},
         {"n_bags": [(np.arange(0, 300), np.arange(300, 500)), (np.arange(200, 500), np.arange(0, 150))]},
     ],
 )

@@ -4,8 +4,10 @@ import copy
 import json
 import pickle
 import random
+import re
 import threading
 import time
+import warnings
 from dataclasses import replace
 
 import joblib
@@ -16,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, StratifiedKFold, StratifiedShuffleSplit, train_test_split
 
-from conftest import make_people
+from conftest import make_people, make_wide
 from fuzz.model_files import damage_structure, written
 from parityboost import AdaFairClassifier, FitWarning, ModelFileError, ParityBoostClassifier, explain, load
 from parityboost._choice import thresholds
@@ -97,6 +99,53 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
         model, X, _, _ = fitted(n_jobs=n_jobs, dial=True)
         scores.append(model.decision_function(X))
     assert (scores[0] == scores[1]).all() and (scores[0] == scores[2]).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"dial": True}])
+def test_any_number_of_threads_gives_the_same_bits_for_a_wide_column(options, monkeypatch):
+    monkeypatch.setattr(bags, "FEW_ROWS", 0)
+    X, y, group = make_wide(900, 10)
+    one, other = (
+        ParityBoostClassifier(**SMALL, max_bins=6, n_jobs=n_jobs, **options).fit(X, y, sensitive_features=group)
+        for n_jobs in (1, 3)
+    )
+    assert one.glass_box_.binner.columns[0].shared is not None
+    assert (one.decision_function(X) == other.decision_function(X)).all()
+
+
+def test_few_rows_have_more_trainings():
+    """Rows are counted, and weights that are no whole numbers do not make more of them."""
+    X, y, group = make_people(10_000)
+    options = {"n_estimators": 2, "max_pairs": 0, "random_state": 0}
+    for n_rows, weights, expected in (
+        (10_000, None, 4),
+        (9_999, None, 8),
+        (5_000, np.full(5_000, 2), 4),
+        (5_000, np.full(5_000, 2.5), 8),
+    ):
+        model = ParityBoostClassifier(**options)
+        model.fit(X[:n_rows], y[:n_rows], sensitive_features=group[:n_rows], sample_weight=weights)
+        assert len(model.thetas_) == expected
+
+
+def test_trainings_that_end_at_the_cap_are_warned_of(monkeypatch):
+    X, y, group = make_people(300)
+
+    def warned(**options):
+        options = {"n_bags": 2, "random_state": 0, **options}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = ParityBoostClassifier(**options).fit(X, y, sensitive_features=group)
+        return [message for message in model.warnings_ if "n_estimators" in message], model
+
+    assert not warned()[0]  # they stopped by themselves
+    few, model = warned(n_estimators=20)
+    assert not few and model.n_estimators_ == 40  # asked for on purpose
+    monkeypatch.setattr(ParityBoostClassifier, "n_estimators", 20)
+    found, _ = warned(n_estimators=20)
+    assert len(found) == 1
+    assert re.match(r"2 of 2 trainings made all n_estimators=20 rounds: .* the last 100.*a larger n_est", found[0])
+    assert not warned(n_estimators=20, n_iter_no_change=None)[0]
 
 
 def test_any_backend_of_joblib_may_be_asked_for(monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import make_people
+from conftest import make_people, make_wide
 from parityboost import AdaFairClassifier
 from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team
@@ -134,6 +134,24 @@ def test_weight_two_equals_a_repeated_row_with_more_values_than_bins():
     weighted = fitted(X, y, group, sample_weight=repeats, validation_fraction=None, max_bins=20)
     repeated = fitted(X.iloc[rows], y[rows], group[rows], validation_fraction=None, max_bins=20)
     assert_same_model(weighted, repeated, X)
+
+
+WIDE = {"category_splits": "sets", "max_bins": 6, "max_depth": 2}  # ten categories share six codes
+
+
+@pytest.mark.parametrize("weights", [None, "some"])
+def test_a_column_that_shares_codes_does_not_depend_on_the_order_or_on_how_rows_are_repeated(weights):
+    X, y, group = make_wide(900, 10)
+    rng = np.random.default_rng(0)
+    repeats = np.ones(len(y), dtype=int) if weights is None else rng.integers(1, 4, len(y))
+    options = {"validation_fraction": None, **WIDE}
+    one = fitted(X, y, group, sample_weight=repeats, **options)
+    column = one.glass_box_.binner.columns[0]
+    assert len(column.categories) == 10 and column.n_bins <= 6 and column.shared is not None
+    order = rng.permutation(np.repeat(np.arange(len(y)), repeats))
+    other = fitted(X.iloc[order], y[order], group[order], **options)
+    assert other.glass_box_.binner.columns[0] == column
+    assert_same_model(one, other, X)
 
 
 def test_the_same_seed_gives_the_same_model(people):

@@ -111,6 +111,8 @@ OPTIONS = {
     "few bins": {"max_bins": 4, "n_iter_no_change": 3, "n_jobs": 1},
     "no validation": {"validation_fraction": None, "class_weight": "balanced_groups"},
     "trees": {"max_depth": 2},
+    "sets": {"category_splits": "sets"},
+    "sets that share codes": {"category_splits": "sets", "max_depth": 2, "max_bins": 2},
     "real": {"update": "real", "learning_rate": 0.3},
     "real trees": {"update": "real", "max_depth": 2, "threshold": "auto"},
     "constraints": {"max_depth": 2, "interaction_cst": [("city", "job"), (0, 1)], "monotonic_cst": {"years": 1}},

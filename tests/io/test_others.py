@@ -13,8 +13,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import parityboost
-from conftest import make_people
-from parityboost import SKOPS_TYPES, AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
+from conftest import make_people, make_wide
+from parityboost import SKOPS_TYPES, AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier, explain
 from parityboost._base import FairClassifier
 from parityboost.notions import StatisticalParity
 from parityboost.paper import baselines
@@ -22,6 +22,7 @@ from parityboost.paper import baselines
 FAIR = {"n_estimators": 6, "random_state": 0}
 CROSSED = {"sensitive_feature": ["group", "city"]}
 BANDS = {"sensitive_feature": "years", "bands": {"years": [10, 20]}, "missing_group": "?"}
+SETS = {"category_splits": "sets", "max_bins": 2}  # three jobs share two codes
 MODELS = {
     "AdaFair": AdaFairClassifier(**FAIR, sensitive_feature="group"),
     "equal_opportunity": AdaFairClassifier("equal_opportunity", **FAIR, sensitive_feature="group"),
@@ -34,6 +35,8 @@ MODELS = {
     "estimator": AdaFairClassifier(estimator=DecisionTreeClassifier(max_depth=2), **FAIR, sensitive_feature=2),
     "recommended": ParityBoostClassifier(n_bags=2, **FAIR, sensitive_feature="group"),
     "dial": ParityBoostClassifier(n_bags=2, **FAIR, dial=True, sensitive_feature="group", threshold="per_group"),
+    "sets": AdaFairClassifier(**FAIR, sensitive_feature="group", max_depth=2, **SETS),
+    "sets, averaged": ParityBoostClassifier(n_bags=2, **FAIR, sensitive_feature="group", **SETS),
     "AdaBoost": AdaBoostClassifier(6),
     "SMOTEBoost": baselines.SMOTEBoostClassifier(6, random_state=0),
     "FAE": baselines.FAEClassifier(n_estimators=3, random_state=0),
@@ -45,7 +48,7 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def data():
-    X, y, group = make_people(200)
+    X, y, group = make_people(300)
     return X.assign(group=group), y
 
 
@@ -185,3 +188,32 @@ def test_whatever_can_be_saved_can_be_exported(data, name, tmp_path):
     label, _, score, *_ = session.run(None, parityboost.onnx_inputs(model, X))  # an average has calibrated ones too
     np.testing.assert_array_equal(label, model.predict(X))
     np.testing.assert_array_equal(score, model.decision_function(X))
+
+
+@pytest.mark.parametrize("n_categories", [300, 5_000])
+@pytest.mark.parametrize(
+    "model", [ParityBoostClassifier(n_bags=2), AdaFairClassifier(category_splits="sets", max_depth=2)]
+)
+def test_a_wide_column_comes_back_and_is_explained_in_full(kind, n_categories, tmp_path):
+    """More categories than fit into a byte: all are kept, each has its score, and other libraries agree."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, y, group = make_wide(100 * n_categories, n_categories)
+    bags = {"n_bags": 2} if kind is ParityBoostClassifier else {"category_splits": "sets", "max_depth": 2}
+    model = kind(n_estimators=5, random_state=0, **bags).fit(X, y, sensitive_features=group)
+    column = model.glass_box_.binner.columns[0]
+    assert column.shared is not None and 254 < len(column.categories) <= n_categories
+    assert len(column.categories) > 0.8 * n_categories
+    part = X.iloc[:: len(X) // 500]
+    expected = model.decision_function(part)
+    model.save(tmp_path / "model.json")
+    for loaded in (parityboost.load(tmp_path / "model.json"), pickle.loads(pickle.dumps(model))):
+        assert loaded.glass_box_.binner.columns[0] == column
+        np.testing.assert_array_equal(loaded.decision_function(part), expected)
+    session = onnxruntime.InferenceSession(model.to_onnx().SerializeToString())
+    np.testing.assert_array_equal(session.run(["score"], parityboost.onnx_inputs(model, part))[0], expected)
+    shape = explain.shape_function(model, "code")
+    assert shape.categories == column.categories and len(shape.scores) == len(column.categories)
+    assert 1 < len(set(shape.scores)) <= column.n_bins
+    of_code = dict(zip(column.shared, shape.scores, strict=True))
+    assert shape.scores == tuple(of_code[code] for code in column.shared)  # who shares a code has the same score
+    assert (shape.at(list(column.categories)) == np.array(shape.scores)).all()

@@ -209,6 +209,51 @@ def test_rare_values_among_very_many_missing_ones_get_bins():
     assert column.n_bins == 100
 
 
+def ranked(values, positive, max_bins=255, weights=None, rows_per_mass=1.0):
+    ranking = binning.Ranking(np.asarray(positive, dtype=bool), rows_per_mass)
+    return CategoricalColumn.fit(source_of(values, "zip"), EVERY, weights, max_bins, ranking)
+
+
+@pytest.mark.parametrize("n_categories", [300, 5_000])
+def test_categories_beyond_a_byte_share_codes_with_those_of_a_similar_share(n_categories):
+    names = [f"{k:05}" for k in range(n_categories)]
+    share = np.random.default_rng(0).permutation(n_categories) / n_categories
+    n_rows = 50
+    values = np.repeat(names, n_rows)
+    positive = np.concatenate([np.arange(n_rows) < round(n_rows * p) for p in share])
+    column = ranked(values, positive)
+    assert column.categories == tuple(names)  # none is lost, and nothing is warned of
+    codes = np.array(column.codes)
+    assert set(codes) == set(range(1, column.n_bins + 1)) and 40 < column.n_bins <= 254
+    found = positive.reshape(n_categories, n_rows).mean(axis=1)
+    assert (np.diff(found[np.argsort(codes, kind="stable")], append=1).min() >= -0.05).all()
+    order = np.argsort(found, kind="stable")
+    assert (np.diff(codes[order]) >= 0).all()
+    assert encoded(column, [names[0], None, "unseen"]).tolist() == [codes[0], MISSING, column.n_bins + 1]
+    assert column.n_codes == column.n_bins + 2
+
+
+def test_few_categories_of_many_rows_have_a_code_each_and_weights_count_as_rows():
+    values = np.repeat(["a", "b", "c"], [60, 4, 5])
+    column = ranked(values, values == "a")
+    assert column.shared is None and column.categories == ("a", "c")  # of fewer than five rows: other
+    weights = np.where(values == "b", 2, 1)
+    assert ranked(values, values == "a", weights=weights).categories == ("a", "b", "c")
+    doubled = ranked(values, values == "a", weights=weights * 2, rows_per_mass=0.5)
+    assert doubled.categories == ("a", "b", "c")
+    halved = ranked(values, values == "a", weights=np.full(len(values), 2), rows_per_mass=0.5)
+    assert halved.categories == ("a", "c")
+
+
+def test_an_identifier_shares_nothing_but_other_and_is_warned_of():
+    """Of few rows each, codes by their labels would tell the model the labels."""
+    values = [f"{k:05}" for k in range(2_000)]
+    with pytest.warns(UserWarning, match=r"'zip' has 2000 categories.*the 2000 rarest.*drop it if it is an identifier"):
+        column = ranked(values, np.arange(2_000) % 2 == 0)
+    assert column.categories == ()
+    assert set(encoded(column, values)) == {column.other}
+
+
 def test_number_categories_split_by_category():
     X = np.array([[3.0], [1.0], [np.nan]])
     binner, codes = fit_and_encode(X, [True])
