@@ -8,9 +8,9 @@
 - wide: a million rows with a column of 200 or of 5,000 categories.
 - small: few rows to train on, ten seeds, with the settings before and after sets of categories and chosen pairs.
 
-A *term* is a table of the fitted model, of one feature or of two, that is not flat. One thread each. Every run is
-stored as a file in results/accuracy-runs, so that a benchmark that was stopped goes on where it was. All runs of a part
-that are compared by their time are made one after the other in one process.
+A *term* is a table of the fitted model, of one feature or of two, that is not flat. One thread each. What was run is
+stored in results/accuracy-runs, so that a benchmark that was stopped goes on where it was; results/accuracy.csv has all
+of it. What is compared by its time is run one after the other in one process.
 """
 
 from __future__ import annotations
@@ -248,6 +248,8 @@ def page():
             lines.append(f"| {data} | {n_rows} | {means} | {difference} |")
         lines.append("")
     (HERE / "results" / "accuracy.md").write_text("\n".join(lines), encoding="utf8")
+    rows = [stored(part).assign(part=part) for part in PARTS]
+    pd.concat([table for table in rows if len(table)]).to_csv(HERE / "results" / "accuracy.csv", index=False)
 
 
 def main():

@@ -73,7 +73,7 @@ MODELS = {
     "per group": AdaFairClassifier(threshold="per_group", update="discrete"),
     "real": AdaFairClassifier(threshold="auto", update="real", learning_rate=0.3),
     "cost": AdaFairClassifier(learner_weight="cost", cumulative=False),
-    "sets": AdaFairClassifier(category_splits="sets", max_bins=2, max_depth=2),
+    "sets": AdaFairClassifier(category_splits="sets", max_depth=2),
     "AdaBoost": AdaBoostClassifier(),
     "SMOTEBoost": SMOTEBoostClassifier(n_synthetic=50),
     "SMOTEBoost, kept": SMOTEBoostClassifier(n_synthetic=50, keep_synthetic=True),

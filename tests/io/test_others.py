@@ -190,10 +190,9 @@ def test_whatever_can_be_saved_can_be_exported(data, name, tmp_path):
     np.testing.assert_array_equal(score, model.decision_function(X))
 
 
+@pytest.mark.filterwarnings("ignore:column 'code' has")  # a few are rarer than the others
 @pytest.mark.parametrize("n_categories", [300, 5_000])
-@pytest.mark.parametrize(
-    "model", [ParityBoostClassifier(n_bags=2), AdaFairClassifier(category_splits="sets", max_depth=2)]
-)
+@pytest.mark.parametrize("kind", [ParityBoostClassifier, AdaFairClassifier])
 def test_a_wide_column_comes_back_and_is_explained_in_full(kind, n_categories, tmp_path):
     """More categories than fit into a byte: all are kept, each has its score, and other libraries agree."""
     onnxruntime = pytest.importorskip("onnxruntime")
