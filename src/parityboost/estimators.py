@@ -85,7 +85,7 @@ class BoostedClassifier(FairClassifier):
                 del coded
             del rows, train_on, chosen_on, train, selection  # the learner keeps what it needs
             progress = self._progress() if self.verbose else None
-            boosted = boost(learner, settings, progress and progress.begin()[0], unit)
+            boosted = boost(learner, settings, progress.begin()[0] if progress else None, unit)
             if progress is not None:
                 progress.close(boosted.choice.theta, [boosted.stopped])
             self._keep(boosted, learner, replace(about, source=source), columns, unit)

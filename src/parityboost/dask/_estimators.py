@@ -276,7 +276,7 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                 start = starting_factors(train.sample.totals, class_weight)
                 learner = self._native_learner(coded.bundles, train, selection, start, rows.rows_per_weight)
                 progress = self._progress(1, train.sample.n_given) if self.verbose else None
-                boosted = boost(learner, settings, progress and progress.begin()[0], unit)
+                boosted = boost(learner, settings, progress.begin()[0] if progress else None, unit)
                 if progress is not None:
                     progress.close(boosted.choice.theta, [boosted.stopped])
                 if selection is not shown:  # what is kept is about rows that are here
