@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -339,10 +340,13 @@ class ParityBoostClassifier(FairClassifier):
             factors = starting_factors(train.sample.totals, start)
             return self._native_learner(table.bundles, train, selection, factors, unit, other or shape)
 
-        if self.max_depth > 1 and self.max_pairs is not None:
+        @contextmanager
+        def learner_of(other: Any) -> Iterator[Any]:
             with Team(1, self.device) as team, table.samples(rows, folds[0], len(about.groups), team) as samples:
-                shape = choose_pairs(partial(make_learner, *samples), shape, settings, self.max_pairs)
+                yield make_learner(*samples, other)
 
+        if self.max_depth > 1 and self.max_pairs is not None:
+            shape = choose_pairs(learner_of, shape, settings, self.max_pairs)
         progress = None
         if self.verbose:
             n_trainings = len(folds) * (2 if self.dial else 1)

@@ -243,7 +243,7 @@ def test_explain_says_that_an_average_is_one(folder, tmp_path):
     result = run("train", folder / "old.csv", *named, "--method", "parityboost", "--model", tmp_path / "m.json")
     assert result.exit_code == 0, result.output
     told = run("explain", tmp_path / "m.json").output
-    assert "the mean of 4 trainings, " in told and "θ" not in told.splitlines()[0]
+    assert "the mean of 8 trainings, " in told and "θ" not in told.splitlines()[0]
 
 
 def test_a_model_that_went_into_a_pipe_has_no_checksum(folder, tmp_path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -31,7 +32,9 @@ class Shape(NamedTuple):
     partners: NDArray[np.bool_]  # [set, column]: a tree asks only about columns of one set, or about one column
 
 
-def choose_pairs(make_learner: Callable[[Shape], Any], offered: Shape, settings: Settings, most: int) -> Shape:
+def choose_pairs(
+    learner_of: Callable[[Shape], AbstractContextManager[Any]], offered: Shape, settings: Settings, most: int
+) -> Shape:
     """The strongest of the pairs that are offered, if any are worth their while."""
     n_rounds = min(ROUNDS, settings.n_estimators)
     settings = replace(settings, threshold=0.0, n_estimators=n_rounds, n_iter_no_change=None, max_violation=None)
@@ -39,11 +42,12 @@ def choose_pairs(make_learner: Callable[[Shape], Any], offered: Shape, settings:
     shapes = [Shape(1, none), Shape(offered.depth, none)]
     losses = []
     for shape in (*shapes, offered):
-        learner = make_learner(shape)
-        boosted = boost(learner, settings)
-        losses.append(_held_out_loss(learner))
-    ensemble = learner.ensemble([record.model for record in boosted.rounds], boosted.alphas)
-    strengths = pair_strengths(ensemble.effects(len(boosted.rounds)))
+        with learner_of(shape) as learner:
+            boosted = boost(learner, settings)
+            losses.append(_held_out_loss(learner))
+            if shape is offered:
+                ensemble = learner.ensemble([record.model for record in boosted.rounds], boosted.alphas)
+                strengths = pair_strengths(ensemble.effects(len(boosted.rounds)))
     chosen = sorted(strengths, key=lambda pair: (-strengths[pair], pair))[:most]
     partners = np.zeros((len(chosen), offered.partners.shape[1]), dtype=np.bool_)
     for k, pair in enumerate(chosen):

@@ -174,9 +174,10 @@ def contributions(model: AdaFairClassifier, X: Any) -> pd.DataFrame:
     True
     """
     effects, constant = glass_box(model).score_effects()
-    parts = dict(_parts(model, effects, encode(model, X)))
+    codes = encode(model, X)
+    parts = dict(_parts(model, effects, codes))
     index = X.index if isinstance(X, pd.DataFrame) else None
-    return pd.DataFrame({**parts, free_name(CONSTANT, parts): np.full(len(X), constant + 0.0)}, index=index)
+    return pd.DataFrame({**parts, free_name(CONSTANT, parts): np.full(codes.shape[1], constant + 0.0)}, index=index)
 
 
 @documented()
