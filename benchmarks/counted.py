@@ -67,8 +67,12 @@ def selection_gap(counts):
     return np.nanmax(selected, axis=-1) - np.nanmin(selected, axis=-1)
 
 
-def interval(counts, measure, seed=0):
-    """95 % of what the measure would be on other rows: the rows drawn again, with replacement."""
-    size = round(counts.sum())
-    drawn = np.random.default_rng(seed).multinomial(size, counts.ravel() / counts.sum(), DRAWS)
-    return tuple(np.nanquantile(measure(drawn.reshape(DRAWS, *counts.shape)), (0.025, 0.975)))
+def drawn(counts, seed=0):
+    """What the counts would be on other rows: the rows drawn again, with replacement."""
+    found = np.random.default_rng(seed).multinomial(round(counts.sum()), counts.ravel() / counts.sum(), DRAWS)
+    return found.reshape(DRAWS, *counts.shape)
+
+
+def interval(values):
+    """Where 95 % of them are."""
+    return tuple(np.nanquantile(values, (0.025, 0.975)))

@@ -86,12 +86,13 @@ def with_column(*methods):
 
 
 OURS = [Method("ParityBoost", "parityboost", "parityboost", scores=True)]
+BOUNDS = ("0.1", "0.03", "0.01")
 BLIND = [
     Method("LightGBM", "lightgbm", "lightgbm", scores=True),
     Method("HistGradientBoosting", "hist_gradient_boosting", "scikit-learn", scores=True),
     Method("FairGBM", "fairgbm", "fairgbm", scores=True),
     Method("oxonfair, inferred race", "oxonfair_inferred", "oxonfair"),
-    Method("ExponentiatedGradient", "exponentiated_gradient", "fairlearn", random=True, settings=("0.1", "0.03", "0.01")),
+    Method("ExponentiatedGradient", "exponentiated_gradient", "fairlearn", random=True, settings=BOUNDS),
 ]  # fmt: skip
 TOLD = [
     Method("ThresholdOptimizer", "threshold_optimizer", "fairlearn", YES, random=True),

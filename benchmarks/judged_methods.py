@@ -77,7 +77,7 @@ def hist_gradient_boosting(data):
 
 
 def fairgbm(data):
-    """Its own tolerance of 0, and multipliers that learn slower and faster than its default of 0.1."""
+    """Its own tolerance of 0, and multipliers that learn slower than its default of 0.1, which overshoots here."""
     from fairgbm import FairGBMClassifier
 
     constraint = {"equal_opportunity": "FNR", "equalized_odds": "FPR,FNR"}[data.notion]

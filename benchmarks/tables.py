@@ -2,12 +2,13 @@
 
     python benchmarks/tables.py [--tables FILE] [--only TABLE ...] [--families FAMILY ...] [--jobs 1] [--pages]
 
-tables.toml says which tables, how each is read out of a package of PyPI, and under which licence; give a file of your own
-with ``--tables``. A row there is a CSV or Parquet file, its target and its sensitive column, and nothing else: no table
-has settings, and nothing was tuned on them. Five random halves, three notions, the sensitive column in X and not, as
-tradeoff.py has it: balanced error + measure of unfairness on the test half, at the choice that is lowest on held-out
-rows. A cell (table, notion) is won or lost if the 95 % interval of the paired differences says so, else it is a tie.
-The interval is Student's over the splits, with the variance corrected for rows that they share (Nadeau and Bengio).
+tables.toml says which tables, how each is read out of a package of PyPI, and under which licence; give a file of your
+own with ``--tables``. An entry there is a CSV or Parquet file, its target and its sensitive column, and nothing else:
+no table has settings, and nothing was tuned on them. Five random halves, three notions, the sensitive column in X and
+not, as tradeoff.py has it: balanced error + measure of unfairness on the test half, at the choice that is lowest on
+held-out rows. A cell (table, notion) is won or lost if the 95 % interval of the paired differences says so, else it is
+a tie. The interval is Student's over the splits, with the variance corrected for rows that they share (Nadeau and
+Bengio).
 
 Each run is stored; the page, results/tables.md, is made from the store alone.
 """
@@ -180,25 +181,20 @@ def page(rows, entries):
         "",
     ]
     rows = rows[rows["table"].isin(list(entries))] if len(rows) else rows
-    missing = sorted(
-        f"{name}, {family}"
-        for name in entries
-        for family in FAMILIES
-        if rows.empty or rows[(rows["table"] == name) & (rows["method"] == family)]["split"].nunique() < SPLITS
-    )
+    missing = {}
+    for name in entries:
+        for family in FAMILIES:
+            made = 0 if rows.empty else rows[(rows["table"] == name) & (rows["method"] == family)]["split"].nunique()
+            if made < SPLITS:
+                missing.setdefault(name, []).append(f"{family} ({made} of {SPLITS} splits)")
     if missing:
-        whole = len(entries) * len(FAMILIES)
-        lines += [
-            f"**Partial**: of {whole} pairs of a table and a family of methods, {whole - len(missing)} have all "
-            f"{SPLITS} splits. `make folktables` makes the rest; the last section lists them.",
-            "",
-        ]
+        lines += ["**Partial**: runs are missing, which the last section lists. `make folktables` makes them.", ""]
     if len(rows):
         for own in OURS:
             lines += verdicts(rows, own)
         lines += ["## Every method", "", *means(rows), ""]
     if missing:
-        lines += ["## Not measured in full", "", *(f"- {pair}" for pair in missing)]
+        lines += ["## Not measured in full", "", *(f"- {name}: {', '.join(own)}" for name, own in missing.items())]
     if "failed" in rows:
         failed = rows[rows["failed"].notna() & (rows["failed"] != "")]
         for (name, why), own in failed.groupby(["table", "failed"]):
@@ -210,7 +206,7 @@ def verdicts(rows, own):
     found = cells(rows, own)
     if found.empty:
         return [f"{own} was not run yet.", ""]
-    counted = found.groupby(["method", "verdict"], sort=False).size().unstack(fill_value=0)
+    counted = found.pivot_table(index="method", columns="verdict", values="table", aggfunc="size", fill_value=0)
     body = [[m, *(counted.loc[m].get(v, 0) for v in ("win", "tie", "loss"))] for m in METHODS if m in counted.index]
     lines = [f"## {own}", "", *table(["against", "wins", "ties", "losses"], body), ""]
     lines += ["Every cell: ours minus theirs ± half of the 95 % interval; **bold** where it is a loss.", ""]

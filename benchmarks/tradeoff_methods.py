@@ -275,8 +275,12 @@ def fairgbm(half, train, held, test, seed, environments):
         if isinstance(found, str):
             yield "FairGBM, group in X", notion, None, found
         else:
-            scores = found[f"{notion} held"][0], found[f"{notion} test"][0]
-            points = list(choose_thresholds(scores, held, test, notion))
+            scores = found[f"{notion} held"], found[f"{notion} test"]
+            cuts = [np.unique(np.quantile(s, np.linspace(0, 1, 100), method="nearest")) for s in scores[0]]
+            candidates = [
+                [(s > cut).astype(int) for s, own in zip(part, cuts, strict=True) for cut in own] for part in scores
+            ]
+            points = list(choose(candidates, held, test, notion))
             yield "FairGBM, group in X", notion, float(found[f"{notion} seconds"]), points
 
 
