@@ -1,6 +1,6 @@
 """ACSIncome as others measure it: the Aequitas Flow benchmark's table and groups, and Cruz and Hardt's plane.
 
-    python benchmarks/folktables.py [--only METHOD ...] [--again METHOD ...] [--environments FOLDER] [--pages]
+    python benchmarks/folktables.py [--only METHOD ...] [--tables TABLE ...] [--again METHOD ...] [--pages]
 
 Trained on the benchmark's *validation* part (332,900 rows, a third of what its own methods were trained on), tested
 once on its *test* part; race, nine groups, is the sensitive attribute. Two tables are made of it:
@@ -284,12 +284,13 @@ def main():
     names = sorted({method.name for table in TABLES.values() for method in table.methods})
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=names, help="only runs of these methods")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES), help="only runs of these tables")
     parser.add_argument("--again", nargs="+", choices=names, default=[], help="forget the runs of these methods")
     parser.add_argument("--pages", action="store_true", help="make the pages from what is stored")
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS, help="where the methods' environments are")
     arguments = parser.parse_args()
     STORE.forget(arguments.again)
-    runs = [run for run in plan(arguments.only) if not STORE.has(run[0])]
+    runs = [run for run in plan(arguments.only) if run[1].name in arguments.tables and not STORE.has(run[0])]
     started = time.perf_counter()
     for k, (key, table, method, setting) in enumerate([] if arguments.pages else runs, 1):
         rows = execute(table, method, setting, arguments.environments)

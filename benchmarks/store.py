@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 KEY = ["table", "method", "setting", "split"]
+NUMBERS = ["seconds", "ber", "measure", "accuracy"]  # columns that may be empty; all others are texts
 
 
 class Store:
@@ -49,11 +50,13 @@ class Store:
         for path in sorted(self.folder.glob("*.json")):
             run = json.loads(path.read_text(encoding="utf8"))
             found.append(pd.DataFrame([run["key"] | {"made": run["made"]} | row for row in run["rows"]]))
-        rows = pd.concat([part for part in found if len(part)] or found[:1], ignore_index=True)
+        rows = pd.concat([part.assign(file=k > 0) for k, part in enumerate(found) if len(part)] or found)
         if rows.empty:
             return rows
-        last = rows.groupby(KEY, dropna=False)["made"].transform("max")
-        rows = rows[rows["made"] == last].drop_duplicates()
+        made = rows["made"] + rows.pop("file").map({True: "file", False: ""})  # what is in both counts once
+        rows = rows[made == made.groupby([rows[name] for name in KEY]).transform("max")]
+        texts = [name for name in rows if name not in NUMBERS]
+        rows = rows.fillna(dict.fromkeys(texts, ""))
         return rows.sort_values(KEY, kind="stable").reset_index(drop=True)
 
     def pack(self):
@@ -74,4 +77,5 @@ class Store:
     def _packed(self):
         if not self.packed.exists():
             return pd.DataFrame(columns=[*KEY, "version", "made"])
-        return pd.read_csv(self.packed, keep_default_na=False, na_values={"seconds": [""]}, dtype={"split": int})
+        texts = {"setting": str, "version": str}
+        return pd.read_csv(self.packed, keep_default_na=False, na_values=dict.fromkeys(NUMBERS, ""), dtype=texts)

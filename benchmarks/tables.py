@@ -43,7 +43,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 DOWNLOADS = HERE.parent / ".venv" / "tables"
 SPLITS = 5
-FAMILIES = ("boosting", "postprocessing", "fairgbm", "reductions", "ours", "dial")
+FAMILIES = ("boosting", "postprocessing", "fairgbm", "mmm_fair", "reductions", "ours", "dial")
 OURS = ("ParityBoost", "ParityBoost, group in X")
 
 
@@ -104,7 +104,7 @@ def read(found):
 def version(family):
     from importlib.metadata import version as installed
 
-    of = {"postprocessing": ("oxonfair", "error-parity"), "fairgbm": ("fairgbm",)}
+    of = {"postprocessing": ("oxonfair", "error-parity"), "fairgbm": ("fairgbm",), "mmm_fair": ("mmm-fair",)}
     if family in ("ours", "dial"):
         return our_version()
     names = ["scikit-learn", "fairlearn"] if family in ("boosting", "reductions") else ["scikit-learn"]
@@ -118,7 +118,7 @@ def execute(entries, name, family, split, environments):
     try:
         rows = tradeoff.execute((family, name, split), environments)
     except Exception as error:
-        return [{"failed": f"{type(error).__name__}: {error}"[:200]}]
+        return [{"shown": family, "failed": f"{type(error).__name__}: {error}"[:200]}]
     kept = []
     for row in rows:
         if "failed" in row or row.get("point") == "sum":
@@ -148,19 +148,14 @@ def paired(mine, other):
 def cells(rows, own):
     """A row per other method, table and notion: ours minus theirs, half the interval, the verdict, and the splits."""
     total = rows.assign(total=rows["ber"] + rows["measure"]).dropna(subset="total")
-    total = total.set_index(["shown", "table", "notion", "split"])["total"]
+    by_split = total.pivot_table(index="split", columns=["table", "notion", "shown"], values="total", sort=False)
     found = []
-    for (method, name, notion), theirs in total.groupby(level=[0, 1, 2], sort=False):
-        if method in METHODS and not method.startswith("ParityBoost"):
-            theirs = theirs.droplevel([0, 1, 2])
-            try:
-                mine = total.loc[(own, name, notion)]
-            except KeyError:
-                continue
+    for name, notion, method in by_split.columns:
+        if method in METHODS and not method.startswith("ParityBoost") and (name, notion, own) in by_split.columns:
+            mine, theirs = by_split[(name, notion, own)], by_split[(name, notion, method)]
             difference, half = paired(mine, theirs)
             verdict = "win" if difference + half < 0 else "loss" if difference - half > 0 else "tie"
-            splits = len(mine.index.intersection(theirs.index))
-            found.append((method, name, notion, difference, half, verdict, splits))
+            found.append((method, name, notion, difference, half, verdict, len((mine - theirs).dropna())))
     columns = ["method", "table", "notion", "difference", "half", "verdict", "splits"]
     return pd.DataFrame(found, columns=columns)
 
@@ -196,9 +191,9 @@ def page(rows, entries):
     if missing:
         lines += ["## Not measured in full", "", *(f"- {name}: {', '.join(own)}" for name, own in missing.items())]
     if "failed" in rows:
-        failed = rows[rows["failed"].notna() & (rows["failed"] != "")]
+        failed = rows[rows["failed"] != ""]
         for (name, why), own in failed.groupby(["table", "failed"]):
-            lines.append(f"- {name}: {', '.join(sorted(set(own['shown'].fillna(own['method']))))} failed: `{why}`")
+            lines.append(f"- {name}: {', '.join(sorted(set(own['shown'])))} failed: `{why}`")
     return "\n".join(lines).rstrip() + "\n"
 
 
