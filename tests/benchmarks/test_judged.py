@@ -3,10 +3,12 @@
 import bz2
 import importlib
 import io
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -180,6 +182,22 @@ def test_a_method_says_something_about_held_out_and_test_rows(tmp_path, function
         assert np.mean((found[f"{setting}|test"] > 0.5) == y) > 0.6
 
 
+def test_the_method_of_the_page_is_one(benchmark_module, monkeypatch):
+    page = (BENCHMARKS.parent / "docs" / "how-we-measure.md").read_text(encoding="utf8")
+    function, line = re.findall(r"^```py\n(.*?)^```$", page, re.M | re.S)
+    assert len([*function.splitlines(), *line.splitlines()]) <= 11
+    methods, folktables = benchmark_module("judged_methods"), benchmark_module("folktables")
+    exec(function, vars(methods))
+    method = eval(line.strip().removesuffix(","), vars(folktables))
+    assert method.environment in folktables.REQUIREMENTS
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 2
+    part, rest, everyone = (SimpleNamespace(X=X[a:b], y=y[a:b]) for a, b in ((0, 60), (60, 90), (0, 90)))
+    data = SimpleNamespace(part=part, rest=rest, all=everyone, X_test=X[:20])
+    ((name, held, test),) = getattr(methods, method.function)(data)
+    assert (name, held.shape, test.shape) == ("defaults", (30,), (20,))
+
+
 # --- What must be true ----------------------------------------------------------------------------
 
 
@@ -225,7 +243,7 @@ def test_the_page_is_made_from_what_is_stored_and_says_what_is_missing(benchmark
     text = pages.page(store.frame())
     assert "**Partial**: 2 of" in text and "- four races: LightGBM: not run yet" in text
     assert "ParityBoost was not run yet" in text and "FairGBM failed: `out of memory`" in text
-    assert text.count("| LightGBM | no | no |") == 2
+    assert text.count("| LightGBM | no | no | limit") == 2
     store.put(KEY | {"method": "ParityBoost"}, [row("limit 1", y)])
     assert "as accurate and has as high a ratio" in pages.page(store.frame())
     store.pack()
@@ -294,3 +312,12 @@ def test_wins_ties_and_losses_are_by_paired_intervals(benchmark_module):
                          "ber": total + 1e-4 * split * (method == "ParityBoost"), "measure": 0.0})  # fmt: skip
     found = tables.cells(pd.DataFrame(rows), "ParityBoost").set_index("method")["verdict"]
     assert dict(found) == {"AdaBoost": "win", "HistGradientBoosting": "tie", "FairGBM, group in X": "loss"}
+
+
+def test_the_readmes_table_is_the_one_that_was_measured():
+    tables = [
+        re.search(r"<!-- judged -->\n(.*?)<!-- end -->", path.read_text(encoding="utf8"), re.S)
+        for path in (BENCHMARKS.parent / "README.md", BENCHMARKS / "results" / "folktables.md")
+    ]
+    if tables[0] is not None:
+        assert tables[1] is not None and tables[0][1].strip() == tables[1][1].strip()
