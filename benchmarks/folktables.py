@@ -219,7 +219,8 @@ def execute(table, method, setting, environments):
     with tempfile.TemporaryDirectory() as work:
         source, target = Path(work, "in.npz"), Path(work, "out.npz")
         np.savez(source, setting=setting, **arrays_for(table, method))
-        command = [python, "-W", "ignore", HERE / "judged_methods.py", method.function, source, target]
+        # -P: numba would take coverage.py of this folder for the package of that name.
+        command = [python, "-P", "-W", "ignore", HERE / "judged_methods.py", method.function, source, target]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=LIMIT, check=False, env=os.environ | one_thread

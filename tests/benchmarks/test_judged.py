@@ -167,7 +167,7 @@ def method_run(tmp_path, function):
     shared = {"categorical": [1], "notion": "equal_opportunity", "setting": "", "held": np.arange(600) % 3 == 0}
     np.savez(source, X=X[:600], y=y[:600], s=rng.integers(0, 2, 600), X_test=X[600:], s_test=np.zeros(300), **shared)
     script = str(BENCHMARKS / "judged_methods.py")
-    subprocess.run([sys.executable, "-W", "ignore", script, function, str(source), str(target)], check=True)
+    subprocess.run([sys.executable, "-P", "-W", "ignore", script, function, str(source), str(target)], check=True)
     with np.load(target) as found:
         return dict(found), y[600:]
 
