@@ -433,10 +433,13 @@ def draw_four(plt, found, folder):
             mark(axis, rows, "accuracy", "larger_gap")
     for name, (accuracy, gap, group) in RECORDED_FOUR.items():
         axis.plot(accuracy, gap, SHAPES[group], color="#999999", ms=5, zorder=1)
-        side = {"textcoords": "offset points", "color": "#777777", "size": 7, "ha": "right"}
-        axis.annotate(name, (accuracy, gap), xytext=(-5, -10 if "post" in name else 4), **side)
+        right = accuracy > 0.805  # on the side where there is room
+        axis.annotate(
+            name, (accuracy, gap), xytext=(7 if right else -5, -10 if "post" in name else -3 if right else 4),
+            textcoords="offset points", color="#777777", size=7, ha="left" if right else "right",
+        )  # fmt: skip
     low = 0.76
-    axis.set(xlabel="accuracy", ylabel="larger of the gaps in true and false positive rates", xlim=(low, 0.825))
+    axis.set(xlabel="accuracy", ylabel="larger of the gaps in true and false positive rates", xlim=(low, 0.835))
     axis.set_ylim(bottom=0, top=0.45)
     axis.spines[["top", "right"]].set_visible(False)
     outside = int((found["accuracy"] < low).sum()) if len(found) else 0

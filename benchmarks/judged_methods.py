@@ -1,4 +1,4 @@
-"""Other libraries' methods on a table that judged.py has left: run in an environment of their own.
+"""Other libraries' methods on a table that folktables.py has left: run in an environment of their own.
 
     PEER/bin/python -P judged_methods.py METHOD INPUT.npz OUTPUT.npz
 
