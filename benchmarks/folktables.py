@@ -13,7 +13,7 @@ Whatever can be chosen (thresholds, settings) is chosen on a third of the traini
 then the model is trained again on all of them. Nothing is chosen by the test rows. Each run is stored, so that a
 benchmark that was stopped goes on where it was: what a method made of a table, with its versions, is one file. The
 pages, results/folktables.{md,csv,svg,png} and results/folktables-races.{svg,png}, are made from the store alone;
-``--pages`` makes nothing else. One thread; a night on two cores is more than enough. Needs PARITYBOOST_DATA.
+``--pages`` makes nothing else, and ``--check`` says what does not hold that must. One thread; a night on two cores is more than enough. Needs PARITYBOOST_DATA.
 """
 
 from __future__ import annotations
@@ -288,8 +288,14 @@ def main():
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES), help="only runs of these tables")
     parser.add_argument("--again", nargs="+", choices=names, default=[], help="forget the runs of these methods")
     parser.add_argument("--pages", action="store_true", help="make the pages from what is stored")
+    parser.add_argument("--check", action="store_true", help="say what must be true of the stored runs and is not")
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS, help="where the methods' environments are")
     arguments = parser.parse_args()
+    if arguments.check:
+        from folktables_pages import broken
+
+        found = broken(STORE.frame())
+        sys.exit("\n".join(found) if found else 0)
     STORE.forget(arguments.again)
     runs = [run for run in plan(arguments.only) if run[1].name in arguments.tables and not STORE.has(run[0])]
     started = time.perf_counter()

@@ -125,6 +125,24 @@ def unmet(found):
     ]
 
 
+def broken(stored):
+    """What must be true of the runs and is not: a line each, and none if all is well."""
+    found = measured(stored)
+    points = [
+        f"not met: {p['method']}, {p['point']}: {p['accuracy']:.4f} at {p['tpr_ratio']:.3f}" for p in unmet(found)
+    ]
+    return points + [f"not run yet: {run}" for run in not_run(stored)]
+
+
+def not_run(stored):
+    made = set(zip(stored["table"], stored["method"], stored["setting"], strict=True))
+    return [
+        f"{table.name}: {method.name}{f', {setting}' if setting else ''}"
+        for table in TABLES.values() for method in table.methods for setting in method.settings
+        if (table.name, method.name, setting) not in made
+    ]  # fmt: skip
+
+
 def sides(found):
     found = found[found["table"] == NINE]
     mine = found["method"] == OURS
@@ -264,10 +282,7 @@ def page(stored):
     found = measured(stored)
     versions = sorted({part for text in stored["version"] for part in text.split(", ") if not part.startswith("code ")})
     made = sorted({text[:10] for text in stored["made"]})
-    missing = [
-        f"{t.name}: {m.name}{f', {s}' if s else ''}" for t in TABLES.values() for m in t.methods for s in m.settings
-        if stored[(stored["table"] == t.name) & (stored["method"] == m.name) & (stored["setting"] == s)].empty
-    ]  # fmt: skip
+    missing = not_run(stored)
     runs = sum(len(m.settings) for t in TABLES.values() for m in t.methods)
     lines = [
         "# ACSIncome, as others measure it",
@@ -402,7 +417,7 @@ def draw_nine(plt, found, trials, folder):
             bars = np.abs(np.stack([rows["low"], rows["high"]]) - rows["t_tpr_ratio"].to_numpy())
             axes[0].errorbar(
                 rows["t_tpr_ratio"], rows["t_accuracy"], xerr=bars, yerr=rows["error"], fmt="none", ecolor=own,
-                elinewidth=0.4, alpha=0.12, zorder=0,
+                elinewidth=0.4, alpha=0.12, zorder=0, rasterized=True,
             )  # fmt: skip
             axes[0].plot(rows["t_tpr_ratio"], rows["t_accuracy"], ".", ms=3, color=own, alpha=0.5, zorder=1)
             label = f"{name}, {len(rows)} recorded trials"

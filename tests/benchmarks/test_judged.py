@@ -244,7 +244,12 @@ def test_the_page_is_made_from_what_is_stored_and_says_what_is_missing(benchmark
     assert "**Partial**: 2 of" in text and "- four races: LightGBM: not run yet" in text
     assert "ParityBoost was not run yet" in text and "FairGBM failed: `out of memory`" in text
     assert text.count("| LightGBM | no | no | limit") == 2
+    assert "not run yet: nine races: ParityBoost" in pages.broken(store.frame())
+    assert not any(line.startswith("not met") for line in pages.broken(store.frame()))
+    store.put(KEY | {"method": "FairGBM"}, [row("limit 0.8", y)])
+    assert any(line.startswith("not met: FairGBM, limit 0.8") for line in pages.broken(store.frame()))
     store.put(KEY | {"method": "ParityBoost"}, [row("limit 1", y)])
+    assert not any(line.startswith("not met") for line in pages.broken(store.frame()))
     assert "as accurate and has as high a ratio" in pages.page(store.frame())
     store.pack()
     assert pages.page(type(store)(tmp_path / "none", store.packed).frame()) == pages.page(store.frame())
