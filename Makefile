@@ -67,7 +67,7 @@ tradeoff: $(VENV)/.dev  ## balanced error and unfairness of ours and of every pe
 
 folktables: $(VENV)/.dev  ## others' benchmarks: ACSIncome and tables that others chose (a night; stopped, it goes on where it was)
 	$(BIN)/python benchmarks/folktables.py
-	$(BIN)/python benchmarks/tables.py --jobs 2
+	$(BIN)/python benchmarks/tables_of_others.py --jobs 2
 
 docs: $(VENV)/.docs  ## the documentation site in docs/_build/html; a warning is an error
 	$(BIN)/sphinx-build -W --keep-going -n -b html docs docs/_build/html

@@ -13,7 +13,8 @@ Whatever can be chosen (thresholds, settings) is chosen on a third of the traini
 then the model is trained again on all of them. Nothing is chosen by the test rows. Each run is stored, so that a
 benchmark that was stopped goes on where it was: what a method made of a table, with its versions, is one file. The
 pages, results/folktables.{md,csv,svg,png} and results/folktables-races.{svg,png}, are made from the store alone;
-``--pages`` makes nothing else, and ``--check`` says what does not hold that must. One thread; a night on two cores is more than enough. Needs PARITYBOOST_DATA.
+``--pages`` makes nothing else, and ``--check`` says what does not hold that must. One thread; a night on two cores is
+more than enough. Needs PARITYBOOST_DATA.
 """
 
 from __future__ import annotations
@@ -219,8 +220,7 @@ def execute(table, method, setting, environments):
     with tempfile.TemporaryDirectory() as work:
         source, target = Path(work, "in.npz"), Path(work, "out.npz")
         np.savez(source, setting=setting, **arrays_for(table, method))
-        # -P: numba would take coverage.py of this folder for the package of that name.
-        command = [python, "-P", "-W", "ignore", HERE / "judged_methods.py", method.function, source, target]
+        command = [python, "-W", "ignore", HERE / "judged_methods.py", method.function, source, target]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=LIMIT, check=False, env=os.environ | one_thread

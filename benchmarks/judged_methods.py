@@ -1,6 +1,6 @@
 """Other libraries' methods on a table that folktables.py has left: run in an environment of their own.
 
-    PEER/bin/python -P judged_methods.py METHOD INPUT.npz OUTPUT.npz
+    PEER/bin/python judged_methods.py METHOD INPUT.npz OUTPUT.npz
 
 A method is a function that gives, per setting, what it says about the held-out rows and about the test rows: scores,
 or for methods that decide by themselves the chance of a yes (0 or 1 where nothing is drawn). It is trained twice: on
