@@ -1,6 +1,6 @@
 """Tables that others chose, by the protocol of tradeoff.py: where ours wins, ties and loses, every cell listed.
 
-    python benchmarks/tables_of_others.py [--tables FILE] [--only TABLE ...] [--families FAMILY ...] [--jobs 1] [--pages]
+    python benchmarks/tables_of_others.py [--tables FILE] [--only TABLE ...] [--families FAMILY ...] [--jobs 1]
 
 tables.toml says which tables, how each is read out of a package of PyPI, and under which licence; give a file of your
 own with ``--tables``. An entry there is a CSV or Parquet file, its target and its sensitive column, and nothing else:
