@@ -399,13 +399,13 @@ def mark(axis, rows, x, y):
     axis.plot(line[x][along], line[y][along], color=own, lw=2 if row["method"].startswith(OURS) else 0.6, zorder=2)
 
 
-def legend(figure, plt, found, extra=()):
+def legend(figure, plt, found, extra=(), columns=4):
     names = [name for name in COLOURS if found["method"].str.startswith(name).any()]
     marks = [plt.Line2D([], [], marker="o", ls="", color=COLOURS[name], label=name) for name in names]
     groups = [g for g in SHAPES if (found["group"] == g).any()]
     marks += [plt.Line2D([], [], marker=SHAPES[g], ls="", color="black", label=SEES[g]) for g in groups]
     marks += [plt.Line2D([], [], marker="o", ls="", color="black", mfc="white", mew=1.3, label="random (hollow)")]
-    figure.legend(handles=[*marks, *extra], loc="lower center", ncols=4, frameon=False)
+    figure.legend(handles=[*marks, *extra], loc="lower center", ncols=columns, frameon=False)
 
 
 def draw_nine(plt, found, trials, folder):
@@ -461,8 +461,8 @@ def draw_four(plt, found, folder):
     if outside:
         axis.text(0.01, 0.01, f"left of this: {outside} points", transform=axis.transAxes, color="#666666")
     if len(found):
-        legend(figure, plt, found)
-    figure.tight_layout(rect=(0, 0.11, 1, 1))
+        legend(figure, plt, found, columns=3)
+    figure.tight_layout(rect=(0, 0.14, 1, 1))
     save(figure, folder / "folktables-races")
 
 
