@@ -384,19 +384,18 @@ def colour(label):
 
 
 def mark(axis, rows, x, y):
-    """A method's points with their intervals; those along its limits are joined."""
+    """A method's points with their intervals; those along its limits are joined, in that order."""
     row = rows.iloc[0]
     own = colour(row["method"])
     along = rows["point"].str.contains("limit|at most|no difference")
-    line = rows.sort_values(x)
-    bars = {f"{k}err": np.abs(np.array(line[f"{name}_interval"].tolist()).T - line[name].to_numpy())
+    bars = {f"{k}err": np.abs(np.array(rows[f"{name}_interval"].tolist()).T - rows[name].to_numpy())
             for k, name in (("x", x), ("y", y))}  # fmt: skip
     axis.errorbar(
-        line[x], line[y], **bars, fmt=SHAPES[row["group"]], color=own, ms=5, mew=1.2, elinewidth=0.6, alpha=0.9,
+        rows[x], rows[y], **bars, fmt=SHAPES[row["group"]], color=own, ms=5, mew=1.2, elinewidth=0.6, alpha=0.9,
         mfc="white" if row["random"] else own, ls="",
         zorder=4 if row["method"].startswith(OURS) else 3,
     )  # fmt: skip
-    axis.plot(line[x][along], line[y][along], color=own, lw=2 if row["method"].startswith(OURS) else 0.6, zorder=2)
+    axis.plot(rows[x][along], rows[y][along], color=own, lw=2 if row["method"].startswith(OURS) else 0.6, zorder=2)
 
 
 def legend(figure, plt, found, extra=(), columns=4):
