@@ -57,7 +57,7 @@ def plan(quick, kdd):
 def execute(run, environments):
     """The rows of one run."""
     family, dataset, split = run
-    options = {"environments": environments} if family in ("postprocessing", "fairgbm") else {}
+    options = {"environments": environments} if family in ("postprocessing", "fairgbm", "mmm_fair") else {}
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a method warns of is not the question here

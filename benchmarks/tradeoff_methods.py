@@ -268,16 +268,29 @@ def postprocessing(half, train, held, test, seed, environments):
 
 
 def fairgbm(half, train, held, test, seed, environments):
+    yield from scored("FairGBM, group in X", "fairgbm", train, held, test, environments)
+
+
+def mmm_fair(half, train, held, test, seed, environments):
+    yield from scored("MMM-Fair, group in X", "mmm-fair", train, held, test, environments)
+
+
+def scored(method, peer, train, held, test, environments):
+    """A peer that gives scores with several settings: the setting and one threshold for all are chosen."""
     categorical = np.flatnonzero([str(dtype) == "category" for dtype in train.X.dtypes])
     arrays = {"X": codes(train.X), "X_held": codes(held.X), "X_test": codes(test.X), "y": train.y, "s": train.s}
-    found = elsewhere("fairgbm", environments, categorical=categorical, **arrays)
+    found = elsewhere(peer, environments, categorical=categorical, **arrays)
     for notion in NOTIONS:
         if isinstance(found, str):
-            yield "FairGBM, group in X", notion, None, found
-        else:
-            scores = found[f"{notion} held"][0], found[f"{notion} test"][0]
-            points = list(choose_thresholds(scores, held, test, notion))
-            yield "FairGBM, group in X", notion, float(found[f"{notion} seconds"]), points
+            yield method, notion, None, found
+            continue
+        scores = found[f"{notion} held"], found[f"{notion} test"]
+        cuts = [np.unique(np.quantile(s, np.linspace(0, 1, 100), method="nearest")) for s in scores[0]]
+        candidates = [
+            [(s > cut).astype(int) for s, own in zip(part, cuts, strict=True) for cut in own] for part in scores
+        ]
+        points = list(choose(candidates, held, test, notion))
+        yield method, notion, float(found[f"{notion} seconds"]), points
 
 
 def elsewhere(name, environments, **arrays):
@@ -345,6 +358,7 @@ FAMILIES = {
     "boosting": boosting,
     "postprocessing": postprocessing,
     "fairgbm": fairgbm,
+    "mmm_fair": mmm_fair,
     "times": times,
     "reductions": reductions,
     "bags": bags,

@@ -35,6 +35,7 @@ METHODS = {
     "ExponentiatedGradient(HistGradientBoosting)": (NO, True),
     "ExponentiatedGradient(HistGradientBoosting), majority": (NO, False),
     "FairGBM, group in X": (IN_X, False),
+    "MMM-Fair, group in X": (IN_X, False),
 }
 OURS = [method for method in METHODS if method.startswith(("ParityBoost", "AdaFair"))]
 POINTS = {
@@ -243,6 +244,7 @@ def draw(rows, folder):
         "ParityBoost": "#c1121f", "AdaFair": "#f4a261", "AdaBoost": "#6c757d", "HistGradientBoosting": "#1d3557",
         "ThresholdOptimizer": "#2a9d8f", "error-parity": "#8338ec", "oxonfair": "#3a86ff",
         "ExponentiatedGradient": "#8d6e63", "FairGBM": "#588157",
+        "MMM-Fair": "#bc6c25",
     }  # fmt: skip
     shapes = {NO: "o", IN_X: "^", YES: "s"}
     left_out = {"ThresholdOptimizer(HistGradientBoosting), no rows held out"}

@@ -1,6 +1,6 @@
 """How often the intervals of an audit's measures hold the true difference, with the audit's defaults.
 
-    python benchmarks/coverage.py [--draws 1000] [--jobs 2]
+    python benchmarks/interval_coverage.py [--draws 1000] [--jobs 2]
 
 Groups of a few rows or of many, two of them or fifty, alike or not: labels and predictions are drawn anew for every
 audit from known rates, and what is counted is how often an interval of 95 % holds what these rates say. Prints a
