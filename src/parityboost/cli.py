@@ -161,6 +161,9 @@ def _make_app() -> "typer.Typer":
         data: Path = Argument(..., help=f"Table with the columns of the training data: {TABLE}."),
         out: Path = Option(..., help="Where to write the table with prediction and probability; - is standard output."),
         sensitive: list[str] | None = Option(None, help="Group column(s), if the model needs them to predict."),
+        reasons: int | None = Option(None, help="So many reasons for each unfavourable decision.", min=1),
+        favourable: str | None = Option(None, help="Which decision is favourable.", show_default="the model's"),
+        unnamed: list[str] | None = Option(None, help="Columns that may not be named as reasons."),
         encoding: str | None = of_encoding,
         sep: str | None = of_sep,
         decimal: str | None = of_decimal,
@@ -171,8 +174,10 @@ def _make_app() -> "typer.Typer":
 
         if dask is not None:
             _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
+            _dask.refuse(reasons=reasons, favourable=favourable, unnamed=unnamed or None)
             return say(_dask.predict(model, data, out, sensitive or [], dask))
-        told = _models.predict(model, data, out, sensitive or [], read_format(encoding, sep, decimal))
+        why, text_format = _models.Why(reasons, favourable, unnamed or []), read_format(encoding, sep, decimal)
+        told = _models.predict(model, data, out, sensitive or [], text_format, why)
         say(told, err=is_standard(out))
 
     @app.command(cls=ours)

@@ -19,7 +19,7 @@ from parityboost import AdaFairClassifier, ParityBoostClassifier, cli
 from parityboost._cli._running import as_options
 from parityboost.audit import audit
 from parityboost.datasets import load_adult, read_table
-from parityboost.explain import contributions
+from parityboost.explain import contributions, reasons
 
 
 def run(*arguments):
@@ -656,3 +656,31 @@ def test_a_model_of_hardly_any_round_and_a_column_of_too_many_categories_are_tol
     assert ("hardly a model" in result.output) == (theta <= 2)
     assert "Warning: column 'id' has" in result.output
     assert "drop it if it is an identifier" in result.output
+
+
+def test_predict_gives_reasons(folder, model):
+    options = ["--reasons", 2, "--favourable", ">50K", "--unnamed", "sex", "race"]
+    result = run("predict", folder / "model.json", folder / "new.csv", "--out", folder / "why.csv", *options)
+    assert result.exit_code == 0, result.output
+    assert "Reasons are of rows that do not get '>50K', against the best of each feature." in result.output
+    new = read_table(folder / "new.csv", target="income", positive=">50K", sensitive="sex", drop="id")
+    found = reasons(model, new.data, 2, favourable=1, unnamed=["sex", "race"]).table
+    told = pd.read_csv(folder / "why.csv")
+    for k in (1, 2):
+        expected = found[found["rank"] == k].set_index("row")["text"]
+        assert told[f"reason_{k}"].dropna().to_dict() == expected.to_dict()
+    assert (told["reason_1"].isna() == (told["prediction"] == ">50K")).all()
+
+
+def test_predict_says_which_decision_is_taken_as_favourable(folder):
+    result = run("predict", folder / "model.json", folder / "new.csv", "--out", folder / "why.csv", "--reasons", 1)
+    assert "'>50K' is the positive label: say with --favourable which one is favourable." in result.output
+    for options, message in [
+        (["--favourable", ">50K"], "--favourable and --unnamed are about --reasons"),
+        (["--reasons", 1, "--unnamed", "age2"], "unnamed: the model has no feature 'age2'"),
+        (["--reasons", 1, "--favourable", "x"], "favourable must be a value of target"),
+    ]:
+        result = run("predict", folder / "model.json", folder / "new.csv", "--out", folder / "x.csv", *options)
+        assert result.exit_code == 2 and message in result.output
+    result = run("predict", folder / "model.json", folder / "why.csv", "--out", folder / "x.csv", "--reasons", 1)
+    assert "already has a column" in result.output
