@@ -183,9 +183,16 @@ def _make_app() -> "typer.Typer":
     @app.command(cls=ours)
     def audit(
         data: Path = Argument(..., help=f"Table with labels and predictions of any model: {TABLE}."),
-        target: str = Option(..., help="Column of the true labels."),
-        prediction: str = Option(..., help="Column of the predicted labels."),
+        target: str | None = Option(None, help="Column of the true labels, if there are any."),
+        prediction: str | None = Option(None, help="Column of the predicted labels."),
         sensitive: list[str] = Option(..., help="Sensitive column or columns."),
+        without_outcomes: bool = Option(False, "--without-outcomes", help="Who is selected how often."),
+        ll144: bool = Option(False, "--ll144", help="New York's Local Law 144; --sensitive SEX RACE."),
+        unknown: list[str] | None = Option(None, help="Values that stand for an unknown sex or race."),
+        by: str | None = Option(None, help="Column of dates: follow the gaps over time, exit with 1 on an alarm."),
+        every: str = Option("month", help="day, week, month, quarter or year."),
+        reference: int | None = Option(None, help="How many periods to compare with.", show_default="a fifth", min=1),
+        chart: Path | None = Option(None, help="Also draw the gaps with their control limits (.png, .svg or .pdf)."),
         positive: str | None = Option(None, help="The positive class.", show_default="larger label"),
         favourable: str | None = of_favourable,
         scores: str | None = Option(None, help="Column of predicted probabilities."),
@@ -207,15 +214,21 @@ def _make_app() -> "typer.Typer":
         decimal: str | None = of_decimal,
     ) -> None:
         """Audit predictions: rates per group and differences between groups, with confidence intervals."""
-        from ._cli import _models
+        from ._cli import _audits, _models
 
         grouping = Grouping(read_bands(bands), missing_group)
         named = {"scores": scores, "weights": weights}
         stated = {"positive_label": positive, "favourable": favourable, "confidence": confidence}
         page, text_format = _models.Page(report, title, about, fail_above), read_format(encoding, sep, decimal)
-        given = data, target, prediction, sensitive, named, stated, grouping, page, measure, text_format
-        told, too_far = _models.audit(*given)
-        say("\n".join(told))
+        wanted = _audits.Wanted(without_outcomes, ll144, tuple(unknown or ()), by, every, reference, measure, chart)
+        if wanted.check(target, prediction, scores, sensitive):
+            columns = {"target": target, "prediction": prediction} | named
+            told, too_far = _audits.run(wanted, data, columns, sensitive, stated, grouping, page, text_format)
+        else:
+            given = data, str(target), str(prediction), sensitive, named, stated, grouping, page, measure, text_format
+            told, too_far = _models.audit(*given)
+        say("
+".join(told))
         stop_if(too_far)
 
     @app.command(cls=ours)

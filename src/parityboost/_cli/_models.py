@@ -378,7 +378,7 @@ def audit(
     for role, names in roles.items():
         for name in names:
             distinct_values(role, table[name])  # says so if they cannot be told apart
-    numbers = {role: _numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
+    numbers = {role: read_numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
     groups = grouping.apply(table[sensitive])
     stated |= {"sensitive_features": groups, "scores": numbers["scores"], "sample_weight": numbers["weights"]}
     found = audit_predictions(table[target], table[prediction], **stated)
@@ -394,7 +394,7 @@ def audit(
     return told, too_far
 
 
-def _numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:
+def read_numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:
     """A column that has to hold a number in every row."""
     if not pd.api.types.is_numeric_dtype(column.dtype):
         column = pd.Series([_as_number(value) for value in column], column.index, dtype=object, name=column.name)
