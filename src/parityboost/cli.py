@@ -227,8 +227,7 @@ def _make_app() -> "typer.Typer":
         else:
             given = data, str(target), str(prediction), sensitive, named, stated, grouping, page, measure, text_format
             told, too_far = _models.audit(*given)
-        say("
-".join(told))
+        say("\n".join(told))
         stop_if(too_far)
 
     @app.command(cls=ours)

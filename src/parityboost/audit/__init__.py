@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -155,10 +155,22 @@ class Audit:
     __repr__ = __str__
 
 
+class _Options(TypedDict, total=False):
+    scores: Any
+    sample_weight: Any
+    positive_label: Any
+    favourable: Any
+    confidence: float
+    n_bootstrap: int
+    random_state: Any
+    intersections: bool
+    min_group_size: int
+
+
 @overload
-def audit(y_true: None, y_pred: Any, *, sensitive_features: Any, **options: Any) -> SelectionAudit: ...
+def audit(y_true: None, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_Options]) -> SelectionAudit: ...
 @overload
-def audit(y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Any) -> Audit: ...
+def audit(y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_Options]) -> Audit: ...
 
 
 def audit(

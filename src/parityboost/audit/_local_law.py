@@ -33,6 +33,15 @@ class LocalLaw144:
         People of unknown sex or race, who are in none of the tables.
     settings : dict
         What was counted: ``n``, ``rate`` (``"selection"`` or ``"scoring"``), ``median``, the labels, ``exclude_small``.
+
+    Examples
+    --------
+    >>> from parityboost.audit import local_law_144
+    >>> tables = local_law_144(
+    ...     [1, 0, 1, 1] * 25, sex=["F", "M"] * 50, race=["A"] * 50 + [None] * 50
+    ... )
+    >>> tables.unknown, tables.race.loc["A", "rate"]
+    (50, np.float64(0.74))
     """
 
     sex: pd.DataFrame
@@ -180,21 +189,19 @@ def local_law_144(
     by_sex, by_race = (columns[name][known] for name in names)
     crossed = by_sex + " & " + by_race
     crossed.name = "sex & race"
-    tables = [_table(by, selected, exclude_small) for by in (by_sex, by_race, crossed)]
+    sexes, races, both = (_table(by, selected, exclude_small) for by in (by_sex, by_race, crossed))
     settings |= {"n": int(known.sum()), "overall": float(selected.mean())}
-    return LocalLaw144(*tables, int((~known).sum()), settings)
+    return LocalLaw144(sexes, races, both, int((~known).sum()), settings)
 
 
 def _categories(name: str, values: Any, n_rows: int, unknown: Sequence[Any]) -> pd.Series[Any]:
     values = to_pandas(values)
-    column = pd.Series(
-        np.asarray(values, dtype=object) if not isinstance(values, pd.Series) else values.to_numpy(object)
-    )
+    column = pd.Series(np.asarray(values, dtype=object))
     if len(column) != n_rows:
         raise ValueError(f"{name} has {len(column)} values, and there are {n_rows} people")
     left_out = {str(value) for value in unknown}
-    text = [None if pd.isna(value) or str(value) in left_out else str(value) for value in column]
-    return pd.Series(text, dtype=object, name=name)
+    text = column.astype(str)
+    return text.astype(object).where(column.notna() & ~text.isin(left_out), None).rename(name)
 
 
 def _table(category: pd.Series[Any], selected: NDArray[np.bool_], exclude_small: bool) -> pd.DataFrame:
@@ -204,7 +211,7 @@ def _table(category: pd.Series[Any], selected: NDArray[np.bool_], exclude_small:
     table["rate"] = table["selected"] / table["n"]
     table["small"] = table["n"] < SMALL * len(selected)
     compared = ~table["small"] if exclude_small else table["n"] > 0
-    highest = table["rate"][compared].max()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        table["impact_ratio"] = (table["rate"] / highest).where(compared & (highest > 0))
+    highest = float(table["rate"][compared].max())  # NaN if there is none
+    ratio = table["rate"] / highest if highest > 0 else pd.Series(np.nan, table.index)
+    table["impact_ratio"] = ratio.where(compared)
     return table[["n", "selected", "rate", "impact_ratio", "small"]]

@@ -54,6 +54,16 @@ class AuditOverTime:
         Which periods were merged, and which groups are left out.
     settings : dict
         The attribute, the measure, how many periods there are and are compared with, the limits.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from parityboost.audit import audit_over_time
+    >>> days = pd.date_range("2024-01-01", periods=720).repeat(20)
+    >>> teams, chosen = ["red", "blue"] * 7200, [1, 0, 0, 1] * 3600
+    >>> found = audit_over_time(chosen, by=days, sensitive_features=teams, limit=0.1)
+    >>> found.summary()[2]
+    'No alarm: no gap is above a limit of 0.1 beyond chance.'
     """
 
     periods: pd.DataFrame

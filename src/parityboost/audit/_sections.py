@@ -37,7 +37,7 @@ def as_markdown(title: str, sections: Sequence[Section], sentences: Sequence[str
     """Headings, a list and tables."""
     lines = [f"# {markdown_text(title)}", "", *(f"- {markdown_text(sentence)}" for sentence in sentences)]
     for section in sections:
-        names = list(section.table)
+        names = [str(name) for name in section.table]
         lines += ["", f"## {markdown_text(section.title)}", ""]
         lines += [_row(names), "| --- |" + " ---: |" * (len(names) - 1)]
         lines += [_row(row) for row in section.table.itertuples(index=False)]
@@ -49,7 +49,7 @@ def as_html(title: str, sections: Sequence[Section], sentences: Sequence[str]) -
     items = "".join(f"<li>{_shown(sentence)}</li>" for sentence in sentences)
     parts = [f"<div><p><strong>{_shown(title)}</strong></p><ul>{items}</ul>"]
     for section in sections:
-        head = "".join(f"<th>{_shown(name)}</th>" for name in section.table)
+        head = "".join(f"<th>{_shown(str(name))}</th>" for name in section.table)
         rows = "".join(
             "<tr>" + "".join(f"<td>{_shown(cell)}</td>" for cell in row) + "</tr>"
             for row in section.table.itertuples(index=False)

@@ -37,6 +37,17 @@ class SelectionAudit:
         ``lowest`` and ``highest``.
     settings : dict
         Number of rows, how many are selected, the labels, confidence.
+
+    Examples
+    --------
+    >>> from parityboost.audit import audit
+    >>> found = audit(None, [1, 0, 1, 1] * 50, sensitive_features=["a", "a", "b", "b"] * 50)
+    >>> found.groups[["group", "selection_rate", "ratio", "ratio_lower", "ratio_upper"]].round(
+    ...     2
+    ... )
+      group  selection_rate  ratio  ratio_lower  ratio_upper
+    0     a             0.5    0.5          0.4         0.61
+    1     b             1.0    1.0          1.0         1.00
     """
 
     groups: pd.DataFrame
@@ -55,8 +66,8 @@ class SelectionAudit:
             said.append(
                 "Which label is favourable to the person was not stated: the positive label counts as selected."
             )
-        for attribute, rows in self.measures.set_index("measure").groupby("attribute", sort=False):
-            gap, ratio = (rows.loc[name] for name in ("statistical_parity", "selection_ratio"))
+        for attribute, rows in self.measures.groupby("attribute", sort=False):
+            gap, ratio = rows.to_dict("records")
             if pd.isna(gap["value"]):
                 said.append(f"{attribute}: the groups cannot be compared.")
                 continue

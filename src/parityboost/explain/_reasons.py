@@ -49,6 +49,17 @@ class Reasons:
         Whether that was stated; if not, the positive label counts.
     rule : ReasonRule
         What the reasons were found by, for ``model.to_sql(reasons=…)``.
+
+    Examples
+    --------
+    >>> from parityboost import AdaBoostClassifier, explain
+    >>> X, y = [[1, 5], [2, 1], [3, 5], [4, 1], [5, 5], [6, 1]], [0, 0, 0, 1, 1, 1]
+    >>> found = explain.reasons(AdaBoostClassifier(5).fit(X, y), X, codes={"x0": "R1"})
+    >>> found.table[["row", "rank", "feature", "value", "code"]]
+       row  rank feature  value code
+    0    0     1      x0      1   R1
+    1    1     1      x0      2   R1
+    2    2     1      x0      3   R1
     """
 
     table: pd.DataFrame

@@ -144,7 +144,7 @@ def person(model: AdaFairClassifier, X: Any, y: Any, weights: Any, at: Any, favo
     known = dict(zip(own.index, values.tolist(), strict=False))  # pairs of features come after the features
     score = float(all_parts.iloc[at].sum())
     order = own.abs().sort_values(ascending=False, kind="stable").index
-    row = X.iloc[[at]] if isinstance(X, pd.DataFrame) else np.asarray(X)[[at]]
+    row = X.iloc[[int(at)]] if isinstance(X, pd.DataFrame) else np.asarray(X)[[int(at)]]
     why = explain.reasons(model, row, favourable=favourable)
     return {
         "reasons": [
