@@ -48,8 +48,8 @@ class AuditOverTime:
         missing in the periods that are compared with; ``added_up``, how far the gap was too large so far, in standard
         errors, against ``settings["added_up_limit"]``; and ``alarm``: ``""``, ``"at once"`` or ``"added up"``.
     alarms : DataFrame
-        The first row of ``periods`` with an alarm, for each group that has one, and ``since``: the first period of a
-        change that added up.
+        The first row of ``periods`` with an alarm, for each group that has one (of two groups, for the one that is
+        behind), and ``since``: the first period of a change that added up.
     notes : list of str
         Which periods were merged, and which groups are left out.
     settings : dict
@@ -240,7 +240,6 @@ def audit_over_time(
     >>> found.alarms[["period", "group", "alarm"]]
         period group    alarm
     0  2024-02  blue  at once
-    1  2024-02   red  at once
     """
     _check(every, measure, limit, confidence, false_alarms, min_group_size)
     if MEASURES[measure] is not None and y_true is None:
@@ -489,7 +488,8 @@ def _tables(
         "alarm": alarm.ravel(),
     }
     table = pd.DataFrame(columns)
-    first = table[table["alarm"] != ""].drop_duplicates("group")
+    told = (table["alarm"] != "") & ((table["gap"] <= 0) | (len(groups) > 2))  # of two, the one that is behind
+    first = table[told].drop_duplicates("group")
     since = []
     for row in first.index.tolist():
         t, g = divmod(row, n_groups)

@@ -70,12 +70,14 @@ class Reasons:
 
     def __str__(self) -> str:
         stated = "" if self.favourable_is_stated else " (the positive label: which one is favourable was not stated)"
-        lines = [f"{len(self.rows):,} rows did not get {self.favourable!r}{stated}."]
+        rows = "1 row" if len(self.rows) == 1 else f"{len(self.rows):,} rows"
+        lines = [f"{rows} did not get {self.favourable!r}{stated}."]
         for label, found in self.table.groupby("row", sort=False):
             lines += ["", f"Row {label}:"]
             for reason in found.to_dict("records"):
                 code = f"[{reason['code']}] " if reason["code"] else ""
-                change = f"; enough: {reason['change']}" if reason["change"] else ""
+                enough = "" if reason["change"] == NO_CHANGE else "enough: "
+                change = f"; {enough}{reason['change']}" if reason["change"] else ""
                 lines.append(f"  {reason['rank']}. {code}{reason['text']} ({reason['value']}){change}")
         return "\n".join(lines)
 
@@ -135,7 +137,7 @@ def reasons(
     >>> X, y = [[1, 5], [2, 1], [3, 5], [4, 1], [5, 5], [6, 1]], [0, 0, 0, 1, 1, 1]
     >>> model = AdaBoostClassifier(5).fit(X, y)
     >>> explain.reasons(model, X[:1], favourable=1, can_change=["x0"])
-    1 rows did not get 1.
+    1 row did not get 1.
     <BLANKLINE>
     Row 0:
       1. x0 (1); enough: more than 3.5
