@@ -17,7 +17,6 @@ from .._engine.codes import MISSING
 from .._model.glass_box import GlassBox
 from .._model.tables import Effects
 from .._table.binning import CategoricalColumn, Column, NumericColumn
-from .._table.sources import ObjectSource
 from .._table.values import object_array, plain, printable
 from .atomic import write_atomically
 
@@ -226,10 +225,8 @@ def _runs(column: Column, by_code: NDArray[Any]) -> list[tuple[str, int]]:
 
 def _kinds(column: CategoricalColumn, same: Sequence[Any]) -> list[tuple[str, int]]:
     """Categories of the same points stand together; all that were not seen in training are the other ones."""
-    values = list(column.categories)
-    codes = column.encode(ObjectSource(column.name, object_array(values)), slice(None)).tolist()
     found: dict[Any, tuple[list[str], int]] = {}
-    for text, code in [*zip(map(str, values), codes, strict=True), ("any other", column.other)]:
+    for text, code in [*zip(map(str, column.categories), column.codes, strict=True), ("any other", column.other)]:
         found.setdefault(same[code], ([], code))[0].append(text)
     return [(", ".join(texts), code) for texts, code in found.values()]
 

@@ -21,10 +21,8 @@ from .._model.grid import ALPHA_GRID, THRESHOLD_GRID
 from .._model.reasons import ReasonRule
 from .._model.tables import Effects
 from .._table.binning import CategoricalColumn, Column, NumericColumn
-from .._table.sources import ObjectSource
-from .._table.values import listed, object_array, short
-from .onnx import read_parts
-from .onnx_graph import unused_name
+from .._table.values import listed, short
+from .onnx import read_parts, unused_name
 
 DIALECTS = ("bigquery", "databricks", "duckdb", "postgres", "snowflake", "spark", "sqlite")
 # Unless told to keep what a step has found, these work it out again wherever it is used.
@@ -317,10 +315,9 @@ class _Query:
     ) -> tuple[Any, Integers]:
         """0 for a missing value, 1 for categories like all others, and a number for each other kind."""
         categories, are_numbers = self._categories(column, known_as, stored)
-        codes = column.encode(ObjectSource(known_as, object_array(list(column.categories))), slice(None))
         wanted: dict[int, list[Any]] = {}
         first: dict[int, int] = {}
-        for literal, code in zip(categories, codes.tolist(), strict=True):
+        for literal, code in zip(categories, column.codes, strict=True):
             if kind[code] != kind[column.other]:
                 wanted.setdefault(int(kind[code]), []).append(literal)
                 first.setdefault(int(kind[code]), code)

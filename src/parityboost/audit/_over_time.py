@@ -187,7 +187,7 @@ def audit_over_time(
     positive_label: Any = None,
     favourable: Any = None,
     confidence: float = 0.95,
-    false_alarms: float = 0.02,
+    false_alarms: float = 0.01,
     min_group_size: int = 30,
     random_state: Any = 0,
 ) -> AuditOverTime:
@@ -215,7 +215,7 @@ def audit_over_time(
         As in :func:`audit`: selected is who gets the favourable label, by default the positive one.
     confidence : float, default=0.95
         Coverage of every interval by itself.
-    false_alarms : float, default=0.02
+    false_alarms : float, default=0.01
         The share of series in which nothing changes that may raise an alarm anywhere.
     min_group_size : int, default=30
         Periods in which a group has fewer rows are merged with the next.
@@ -488,7 +488,9 @@ def _tables(
         "alarm": alarm.ravel(),
     }
     table = pd.DataFrame(columns)
-    told = (table["alarm"] != "") & ((table["gap"] <= 0) | (len(groups) > 2))  # of two, the one that is behind
+    told = table["alarm"] != ""
+    if n_groups == 2:  # the other's gap is the same
+        told &= ((errors[1] > at_once) | (sums[1] > added_up)).ravel()
     first = table[told].drop_duplicates("group")
     since = []
     for row in first.index.tolist():

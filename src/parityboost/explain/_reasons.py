@@ -18,10 +18,9 @@ from .._model.reasons import ReasonRule, best, divided
 from .._model.tables import Effects
 from .._table.binning import Column, NumericColumn
 from .._table.reading import find_label
-from .._table.sources import ObjectSource
 from .._table.values import listed, object_array, plain, short
 from ..estimators import AdaFairClassifier
-from ._reading import columns_of, encode, new_rows, score_tables
+from ._reading import columns_of, encode, glass_box, new_rows
 
 BEST, APPROVED = "best", "approved"
 DIRECTIONS = ("up", "down", "any")
@@ -144,7 +143,7 @@ def reasons(
     """
     rule, good, stated = reason_rule(model, X, n, reference, favourable, texts, codes, unnamed)
     directions = _directions(model, can_change)
-    (effects, constant), table = score_tables(model), new_rows(model, X)
+    (effects, constant), table = glass_box(model).score_effects(), new_rows(model, X)
     coded = encode(model, X)
     parts = divided(effects, coded)
     score = parts.sum(axis=1) + constant
@@ -199,7 +198,7 @@ def reason_rule(
     good = model.positive_ if stated is None else stated
     sign = 1 if good == model.positive_ else -1
     named = tuple(f for f, name in enumerate(names) if name not in unnamed)
-    effects, constant = score_tables(model)
+    effects, constant = glass_box(model).score_effects()
     if isinstance(reference, str) and reference == BEST:
         wanted = best(effects, [column.n_codes for column in columns], sign)
     else:
@@ -228,7 +227,7 @@ def is_unfavourable(score: Floats, rule: ReasonRule) -> NDArray[np.bool_]:
 
 def reason_columns(model: Any, X: Any, rule: ReasonRule) -> dict[str, NDArray[Any]]:
     """``reason_1``, ``reason_2``, … of each row, and their codes if there are any: None where there is no reason."""
-    effects, constant = score_tables(model)
+    effects, constant = glass_box(model).score_effects()
     parts = divided(effects, encode(model, X))
     ranked = rule.ranked(rule.shortfalls(parts))
     ranked[~is_unfavourable(parts.sum(axis=1) + constant, rule)] = -1
@@ -328,8 +327,7 @@ def _number_that_is_enough(
 
 
 def _categories_that_are_enough(column: Any, enough: NDArray[np.bool_]) -> str:
-    codes = column.encode(ObjectSource(column.name, object_array(list(column.categories))), slice(None))
-    found = [short(value) for value, code in zip(column.categories, codes, strict=True) if enough[code]]
+    found = [short(value) for value, code in zip(column.categories, column.codes, strict=True) if enough[code]]
     more = f" or {len(found) - SHOWN} others" if len(found) > SHOWN else ""
     return " or ".join(found[:SHOWN]) + more
 
