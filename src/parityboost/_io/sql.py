@@ -26,7 +26,7 @@ from .onnx import read_parts, unused_name
 
 DIALECTS = ("bigquery", "databricks", "duckdb", "postgres", "snowflake", "spark", "sqlite")
 # Unless told to keep what a step has found, these work it out again wherever it is used.
-MATERIALIZED = ("duckdb", "postgres", "sqlite")
+MATERIALIZED = ("postgres", "sqlite")
 KINDS = ("number", "boolean")
 OUTPUTS = ("score", "probability", "decision", "calibrated")
 BRANCHES = 8  # of one CASE; more are cases within cases, so that few are compared
