@@ -34,6 +34,7 @@ OF_EXTRAS = (
     "fairlearn",
     "pooch",
     "onnx",
+    "sqlglot",
     "pyarrow",
     "dask",
     "distributed",
@@ -145,6 +146,20 @@ def onnx():
     format_.checker.check_model(model.to_onnx())
 
 
+def sql():
+    if not hasattr(AdaFairClassifier, "to_sql"):
+        print("  to_sql is not part of this version")
+        return
+    import sqlite3
+
+    model, adult = fit()
+    connection = sqlite3.connect(":memory:")
+    people = adult.data.astype({name: object for name in adult.data if adult.data[name].dtype == "category"})
+    people.assign(row=range(len(people))).to_sql("people", connection, index=False)
+    decided = dict(connection.execute(f"SELECT row, decision FROM ({model.to_sql('people', 'sqlite', keep=['row'])})"))
+    assert [decided[row] for row in range(len(people))] == model.predict(adult.data).tolist()
+
+
 def dask():
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
@@ -169,6 +184,6 @@ def script(name):
 if __name__ == "__main__":
     extra = sys.argv[1]
     assert "site-packages" in parityboost.__file__, f"not the installed package: {parityboost.__file__}"
-    tests = {test.__name__: test for test in (core, cli, plot, report, baselines, datasets, onnx, dask)}
+    tests = {test.__name__: test for test in (core, cli, plot, report, baselines, datasets, onnx, sql, dask)}
     tests[extra]()
     print(f"smoke test of {extra}: passed")

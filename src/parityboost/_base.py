@@ -28,7 +28,7 @@ from ._model.glass_box import About, FittedModel, FitWarning, GlassBox, log_prob
 from ._model.grid import on_fine_grid
 from ._model.groups import GroupSource, sensitive_positions
 from ._table.grouping import Grouping, Sensitive
-from ._table.reading import LabelledRows, Labels, read_rows, read_validation
+from ._table.reading import LabelledRows, Labels, find_label, read_rows, read_validation
 from ._table.sources import read_table
 from ._table.values import take_rows, to_pandas
 from ._table.weights import rows_per_weight
@@ -477,7 +477,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         return model
 
     @available_if(has_glass_box)
-    def to_onnx(self, path: Any = None, *, opset: int = 15) -> Any:
+    def to_onnx(self, path: Any = None, *, opset: int = 15, contributions: bool = False) -> Any:
         """The fitted model as an ONNX graph, which runs without Python and without this library.
 
         Inputs, one per column of X, in its order and by its name (a name that is taken gets a number behind it), each
@@ -507,6 +507,10 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
             Where to write the graph; one that exists is replaced.
         opset : int, default=15
             Version of ONNX's operators, at least 13. Of ``ai.onnx.ml``, version 2 is used.
+        contributions : bool, default=False
+            Also have an output ``contributions`` of shape ``(rows, parts)``: what each feature and each pair adds to
+            the score, and a constant, as :func:`parityboost.explain.contributions` has it. Their names are a JSON list
+            in the graph's metadata, under ``contributions``.
 
         Returns
         -------
@@ -525,7 +529,125 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """
         from ._io.onnx import to_onnx
 
-        return to_onnx(self.glass_box_, path, opset)
+        return to_onnx(self.glass_box_, path, opset, contributions)
+
+    @available_if(has_glass_box)
+    def to_sql(
+        self,
+        table: Any,
+        dialect: str = "duckdb",
+        *,
+        keep: Any = (),
+        contributions: bool = False,
+        reasons: Any = None,
+        columns: Any = None,
+        types: Any = None,
+        sensitive_features: Any = (),
+    ) -> str:
+        """The fitted model as one SQL query, which scores a table where it is.
+
+        The result has a row per row of the table, with the columns to ``keep`` and
+
+        - ``score``: above 0 for the positive label, so minus :meth:`decision_function` if that is the first of
+          ``classes_``;
+        - ``probability``: that of the positive label as in :meth:`predict_proba`, and, of a
+          :class:`~parityboost.ParityBoostClassifier`, ``calibrated`` as in its ``predict_calibrated``;
+        - ``decision``: the label that :meth:`predict` gives.
+
+        The database adds up whole numbers, so scores and decisions are those of :meth:`predict` to the last bit;
+        probabilities differ by rounding at most. NULL and NaN are missing, and so is an infinite number, which
+        :meth:`predict` refuses. A category that did not occur in training is any other one.
+
+        Parameters
+        ----------
+        table : str or list of str
+            The table's name; a list if it has a schema, ``["risk", "applicants"]``. Names are quoted.
+        dialect : {"duckdb", "sqlite", "postgres", "bigquery", "snowflake", "spark", "databricks"}, default="duckdb"
+            The database. Queries are tested in DuckDB and SQLite. SQLite needs its mathematical functions.
+        keep : list of str, default=()
+            Columns of the table that the result has too, such as a key: a database promises no order of rows.
+        contributions : bool, default=False
+            Also have what each feature and each pair adds to the score, as :func:`parityboost.explain.contributions`
+            has it: columns ``contribution_…``, the last of them ``contribution_constant``.
+        reasons : ReasonRule, optional
+            Also have reasons for unfavourable decisions: the ``rule`` of :func:`parityboost.explain.reasons`.
+        columns : dict, optional
+            Where the table has another name for a column of the model: ``{"x0": "age"}``.
+        types : dict, optional
+            Where the table has another type than the training data: ``{"member": "boolean"}`` for truth values that
+            the model knows as numbers, ``"number"`` for the reverse. Not all databases make numbers of booleans.
+        sensitive_features : list of str, default=()
+            The table's columns of groups, if each group has its own threshold and they are no columns of X.
+
+        Returns
+        -------
+        str
+            The query. ``CREATE TABLE decisions AS`` before it stores the result.
+
+        Examples
+        --------
+        >>> from parityboost import AdaBoostClassifier
+        >>> model = AdaBoostClassifier(1).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
+        >>> query = model.to_sql("people", columns={"x0": "age"})
+        >>> print(query.splitlines()[-2].strip())
+        CASE WHEN "score" > 0 THEN 1 ELSE 0 END AS "decision"
+        """
+        from ._io.sql import Names, to_sql
+
+        lists = [[names] if isinstance(names, str) else list(names) for names in (keep, sensitive_features)]
+        names = Names(table, lists[0], columns, types, lists[1])
+        return to_sql(self.glass_box_, dialect, names, contributions, reasons)
+
+    @available_if(has_glass_box)
+    def scorecard(
+        self, X: Any = None, *, points: float = 600, odds: float = 1, double: float = 20, favourable: Any = None
+    ) -> Any:
+        """The fitted model as whole points for every bin, category and pair of them, which people can add up.
+
+        Points rise with the chances of the favourable label. Rounding changes a few decisions: the card says how many,
+        and its cut is the one that changes the fewest.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features), optional
+            Rows to count changed decisions on, and to choose the cut by.
+        points, odds : float, default=600 and 1
+            So many points stand for these odds of the favourable label, as :meth:`predict_proba` has them; odds of 1
+            are where the decision changes.
+        double : float, default=20
+            So many points more double the odds. The more, the fewer decisions change.
+        favourable : label, optional
+            The label that is favourable to the person; by default the model's, or if that was not stated the positive
+            one.
+
+        Returns
+        -------
+        Scorecard
+            With its ``table``, ``points(X)``, ``predict(X)``, ``to_csv(path)``, and ``to_html(path)``, a page to print.
+
+        Examples
+        --------
+        >>> from parityboost import AdaBoostClassifier
+        >>> X, y = [[1], [2], [3], [4]], [0, 0, 1, 1]
+        >>> print(AdaBoostClassifier(1).fit(X, y).scorecard(X, favourable=1))
+        From 600 points on the decision is 1.
+        600 points stand for odds of 1 to 1 of it, and 20 points more double the odds.
+        Whole points change 0 of 4 decisions (none); no other cut changes fewer.
+        <BLANKLINE>
+        feature   value  points
+           base             -64
+             x0   ≤ 2.5       0
+                  > 2.5    1329
+                missing       0
+        """
+        from ._io.scorecard import make_scorecard
+
+        box, labels = self.glass_box_, self.about_.labels
+        if favourable is not None:
+            favourable = find_label("favourable", favourable, labels.classes.tolist())
+        stated = labels.favourable if favourable is None else favourable
+        good = labels.positive if stated is None else stated
+        return make_scorecard(box, X, points, odds, double, good, stated is not None)
 
     # Training: the steps that all have
 

@@ -161,6 +161,9 @@ def _make_app() -> "typer.Typer":
         data: Path = Argument(..., help=f"Table with the columns of the training data: {TABLE}."),
         out: Path = Option(..., help="Where to write the table with prediction and probability; - is standard output."),
         sensitive: list[str] | None = Option(None, help="Group column(s), if the model needs them to predict."),
+        reasons: int | None = Option(None, help="So many reasons for each unfavourable decision.", min=1),
+        favourable: str | None = Option(None, help="Which decision is favourable.", show_default="the model's"),
+        unnamed: list[str] | None = Option(None, help="Columns that may not be named as reasons."),
         encoding: str | None = of_encoding,
         sep: str | None = of_sep,
         decimal: str | None = of_decimal,
@@ -171,16 +174,25 @@ def _make_app() -> "typer.Typer":
 
         if dask is not None:
             _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
+            _dask.refuse(reasons=reasons, favourable=favourable, unnamed=unnamed or None)
             return say(_dask.predict(model, data, out, sensitive or [], dask))
-        told = _models.predict(model, data, out, sensitive or [], read_format(encoding, sep, decimal))
+        why, text_format = _models.Why(reasons, favourable, unnamed or []), read_format(encoding, sep, decimal)
+        told = _models.predict(model, data, out, sensitive or [], text_format, why)
         say(told, err=is_standard(out))
 
     @app.command(cls=ours)
     def audit(
         data: Path = Argument(..., help=f"Table with labels and predictions of any model: {TABLE}."),
-        target: str = Option(..., help="Column of the true labels."),
-        prediction: str = Option(..., help="Column of the predicted labels."),
+        target: str | None = Option(None, help="Column of the true labels, if there are any."),
+        prediction: str | None = Option(None, help="Column of the predicted labels."),
         sensitive: list[str] = Option(..., help="Sensitive column or columns."),
+        without_outcomes: bool = Option(False, "--without-outcomes", help="Who is selected how often."),
+        ll144: bool = Option(False, "--ll144", help="New York's Local Law 144; --sensitive SEX RACE."),
+        unknown: list[str] | None = Option(None, help="Values that stand for an unknown sex or race."),
+        by: str | None = Option(None, help="Column of dates: follow the gaps over time, exit with 1 on an alarm."),
+        every: str = Option("month", help="day, week, month, quarter or year."),
+        reference: int | None = Option(None, help="How many periods to compare with.", show_default="a fifth", min=1),
+        chart: Path | None = Option(None, help="Also draw the gaps with their control limits (.png, .svg or .pdf)."),
         positive: str | None = Option(None, help="The positive class.", show_default="larger label"),
         favourable: str | None = of_favourable,
         scores: str | None = Option(None, help="Column of predicted probabilities."),
@@ -202,14 +214,19 @@ def _make_app() -> "typer.Typer":
         decimal: str | None = of_decimal,
     ) -> None:
         """Audit predictions: rates per group and differences between groups, with confidence intervals."""
-        from ._cli import _models
+        from ._cli import _audits, _models
 
         grouping = Grouping(read_bands(bands), missing_group)
         named = {"scores": scores, "weights": weights}
         stated = {"positive_label": positive, "favourable": favourable, "confidence": confidence}
         page, text_format = _models.Page(report, title, about, fail_above), read_format(encoding, sep, decimal)
-        given = data, target, prediction, sensitive, named, stated, grouping, page, measure, text_format
-        told, too_far = _models.audit(*given)
+        wanted = _audits.Wanted(without_outcomes, ll144, tuple(unknown or ()), by, every, reference, measure, chart)
+        if wanted.check(target, prediction, scores, sensitive):
+            columns = {"target": target, "prediction": prediction} | named
+            told, too_far = _audits.run(wanted, data, columns, sensitive, stated, grouping, page, text_format)
+        else:
+            given = data, str(target), str(prediction), sensitive, named, stated, grouping, page, measure, text_format
+            told, too_far = _models.audit(*given)
         say("\n".join(told))
         stop_if(too_far)
 

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 import parityboost
 from parityboost import AdaFairClassifier, ParityBoostClassifier, cli
 from parityboost._cli._running import as_options
-from parityboost.audit import audit
+from parityboost.audit import audit, local_law_144
 from parityboost.datasets import load_adult, read_table
-from parityboost.explain import contributions
+from parityboost.explain import contributions, reasons
 
 
 def run(*arguments):
@@ -656,3 +656,103 @@ def test_a_model_of_hardly_any_round_and_a_column_of_too_many_categories_are_tol
     assert ("hardly a model" in result.output) == (theta <= 2)
     assert "Warning: column 'id' has" in result.output
     assert "drop it if it is an identifier" in result.output
+
+
+def test_predict_gives_reasons(folder, model):
+    options = ["--reasons", 2, "--favourable", ">50K", "--unnamed", "sex", "race"]
+    result = run("predict", folder / "model.json", folder / "new.csv", "--out", folder / "why.csv", *options)
+    assert result.exit_code == 0, result.output
+    assert "Reasons are of rows that do not get '>50K', against the best of each feature." in result.output
+    new = read_table(folder / "new.csv", target="income", positive=">50K", sensitive="sex", drop="id")
+    found = reasons(model, new.data, 2, favourable=1, unnamed=["sex", "race"]).table
+    told = pd.read_csv(folder / "why.csv")
+    for k in (1, 2):
+        expected = found[found["rank"] == k].set_index("row")["text"]
+        assert told[f"reason_{k}"].dropna().to_dict() == expected.to_dict()
+    assert (told["reason_1"].isna() == (told["prediction"] == ">50K")).all()
+
+
+def test_predict_says_which_decision_is_taken_as_favourable(folder):
+    result = run("predict", folder / "model.json", folder / "new.csv", "--out", folder / "why.csv", "--reasons", 1)
+    assert "'>50K' is the positive label: say with --favourable which one is favourable." in result.output
+    for options, message in [
+        (["--favourable", ">50K"], "--favourable and --unnamed are about --reasons"),
+        (["--reasons", 1, "--unnamed", "age2"], "unnamed: the model has no feature 'age2'"),
+        (["--reasons", 1, "--favourable", "x"], "favourable must be a value of target"),
+    ]:
+        result = run("predict", folder / "model.json", folder / "new.csv", "--out", folder / "x.csv", *options)
+        assert result.exit_code == 2 and message in result.output
+    result = run("predict", folder / "model.json", folder / "why.csv", "--out", folder / "x.csv", "--reasons", 1)
+    assert "already has a column" in result.output
+
+
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory):
+    """Decisions over three years, in the last of which one group has worse chances."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"day": pd.date_range("2021-01-01", "2023-12-31").repeat(20).strftime("%Y-%m-%d")})
+    table["sex"], table["race"] = rng.choice(["F", "M"], len(table)), rng.choice(["A", "B", ""], len(table))
+    late = (table["sex"] == "F") & (table["day"] >= "2023-03-01")
+    table["score"] = rng.random(len(table)).round(3)
+    table["hired"] = np.where(table["score"] < np.where(late, 0.3, 0.5), "yes", "no")
+    path = tmp_path_factory.mktemp("decisions") / "decisions.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_audit_without_outcomes(decisions, tmp_path):
+    options = ["--prediction", "hired", "--sensitive", "sex", "--favourable", "yes", "--without-outcomes"]
+    result = run("audit", decisions, *options)
+    table = pd.read_csv(decisions)
+    found = audit(None, table["hired"], sensitive_features=table[["sex"]], favourable="yes")
+    assert result.exit_code == 0 and result.output.strip() == str(found)
+    result = run("audit", decisions, *options, "--fail-above", 0.01, "--report", tmp_path / "found.json")
+    assert result.exit_code == 1 and "statistical_parity of sex is" in result.output
+    assert json.loads((tmp_path / "found.json").read_text())["settings"] == found.settings
+    for name in ("found.md", "found.html"):
+        assert run("audit", decisions, *options, "--report", tmp_path / name).exit_code == 0
+        assert "selected" in (tmp_path / name).read_text()
+
+
+def test_audit_after_local_law_144(decisions):
+    table = pd.read_csv(decisions)
+    given = {"sex": table["sex"], "race": table["race"]}
+    options = ["--sensitive", "sex", "race", "--ll144"]
+    result = run("audit", decisions, *options, "--prediction", "hired", "--favourable", "yes")
+    assert result.output.strip() == str(local_law_144(table["hired"], favourable="yes", **given))
+    assert f"{table['race'].isna().sum():,} people of unknown sex or race/ethnicity" in result.output
+    result = run("audit", decisions, *options, "--scores", "score", "--unknown", "B")
+    assert result.output.strip() == str(local_law_144(scores=table["score"], unknown=["B"], **given))
+
+
+def test_audit_over_time(decisions, tmp_path):
+    options = ["--prediction", "hired", "--sensitive", "sex", "--favourable", "yes", "--by", "day"]
+    result = run("audit", decisions, *options, "--chart", tmp_path / "chart.png")
+    assert result.exit_code == 1 and "Alarm in 2023-03: sex F: its gap" in result.output
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+    assert run("audit", decisions, *options, "--fail-above", 0.9).exit_code == 0
+    result = run("audit", decisions, *options, "--every", "quarter", "--reference", 4)
+    assert "Alarm in 2023Q" in result.output and "gaps of the first 4 periods" in result.output.replace("\n  ", " ")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--prediction", "hired"], "--target is missing"),
+        (["--without-outcomes"], "--prediction is missing"),
+        (["--without-outcomes", "--prediction", "hired", "--target", "hired"], "looks at no outcomes"),
+        (
+            ["--prediction", "hired", "--target", "hired", "--every", "week"],
+            "--every, --reference and --chart are about",
+        ),
+        (["--prediction", "hired", "--ll144"], "--ll144 needs two columns, --sensitive SEX RACE"),
+        (["--prediction", "hired", "--without-outcomes", "--unknown", "x"], "--unknown is about --ll144"),
+        (["--prediction", "hired", "--without-outcomes", "--scores", "score"], "--scores is for audits with outcomes"),
+        (["--prediction", "hired", "--by", "score"], "score must hold dates, got numbers"),
+        (["--prediction", "hired", "--by", "date"], "'date'"),
+        (["--prediction", "hired", "--by", "day", "--weights", "score"], "--weights cannot be used with --by"),
+    ],
+)
+def test_audits_that_make_no_sense_are_refused(decisions, options, message):
+    result = run("audit", decisions, "--sensitive", "sex", *options)
+    assert result.exit_code == 2 and message in result.output

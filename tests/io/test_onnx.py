@@ -1,5 +1,6 @@
 """Models as ONNX graphs: what onnxruntime says of them is what they say."""
 
+import json
 import sys
 import warnings
 from dataclasses import replace
@@ -15,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from conftest import make_people
-from parityboost import AdaBoostClassifier, AdaFairClassifier, FitWarning, onnx_inputs
+from parityboost import AdaBoostClassifier, AdaFairClassifier, FitWarning, ParityBoostClassifier, explain, onnx_inputs
 from parityboost.datasets import load_adult
 from parityboost.paper.baselines import SMOTEBoostClassifier
 
@@ -408,3 +409,32 @@ def test_a_group_beyond_all_floats_is_refused_by_its_name():
         ValueError, match="column 'sensitive_features': the category 10000000000000000000 is too large for ONNX"
     ):
         model.to_onnx()
+
+
+@pytest.mark.parametrize("options", [{}, {"max_depth": 2}, {"threshold": "per_group", "sensitive_feature": "city"}])
+def test_contributions_are_an_output_whose_names_are_in_the_graph(options):
+    X, y, group = make_people(300)
+    model = AdaFairClassifier(n_estimators=20, random_state=0, **options)
+    model.fit(X, y, sensitive_features=None if "sensitive_feature" in options else group)
+    graph = model.to_onnx(contributions=True)
+    onnx.checker.check_model(graph, full_check=True)
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    score, parts = session.run(["score", "contributions"], onnx_inputs(model, X))
+    expected = explain.contributions(model, X)
+    np.testing.assert_array_equal(parts, expected.to_numpy())
+    np.testing.assert_array_equal(parts.sum(axis=1), score)
+    names = {item.key: item.value for item in graph.metadata_props}["contributions"]
+    assert json.loads(names) == list(expected)
+    assert "contributions" not in [output.name for output in model.to_onnx().graph.output]
+
+
+def test_contributions_of_an_average_with_thresholds_per_group_are_an_output():
+    X, y, _ = make_people(800)
+    model = ParityBoostClassifier(
+        n_bags=2, n_estimators=10, threshold="per_group", sensitive_feature="city", random_state=0
+    ).fit(X, y)
+    session = onnxruntime.InferenceSession(model.to_onnx(contributions=True).SerializeToString())
+    outputs = session.run(["score", "contributions", "calibrated"], onnx_inputs(model, X))
+    np.testing.assert_array_equal(outputs[0], model.decision_function(X))
+    np.testing.assert_array_equal(outputs[1], explain.contributions(model, X).to_numpy())
+    np.testing.assert_allclose(outputs[2], model.predict_calibrated(X), rtol=0, atol=1e-12)

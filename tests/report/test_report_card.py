@@ -155,6 +155,12 @@ def test_the_bars_of_a_person_add_up_to_the_score(people, depth):
     np.testing.assert_allclose(np.array(bars["base"][1:]), np.add(bars["base"], bars["x"])[:-1], atol=1e-4)
     assert ends["x"] == pytest.approx([person["mean"], person["score"]], abs=1e-5)
     assert "One person explained" in report.to_html(page)
+    for favourable in (0, 1):
+        page = built(model, people, person=5, favourable=favourable)
+        told = explain.reasons(model, X.iloc[[5]], favourable=favourable).table["feature"].tolist()
+        assert [reason["feature"] for reason in page["person"]["reasons"]] == told
+        assert bool(told) == (model.predict(X)[5] != favourable)
+        assert ("Why the decision was not" in report.to_html(page)) == bool(told)
 
 
 def test_a_person_has_to_be_there(fitted, people):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -289,9 +290,25 @@ def predictions(model: Any, X: pd.DataFrame, groups: pd.DataFrame) -> dict[str, 
     return {"prediction": (score > 0).astype(int), "probability": 1 / (1 + np.exp(-2 * score))}
 
 
-def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_format: TextFormat = AS_FOUND) -> str:
+class Why(NamedTuple):
+    """What is asked of reasons: how many, which label is favourable, which features may not be named."""
+
+    n: int | None = None
+    favourable: str | None = None
+    unnamed: Sequence[str] = ()
+
+
+def predict(
+    model_path: Path,
+    data: Path,
+    out: Path,
+    sensitive: list[str],
+    text_format: TextFormat = AS_FOUND,
+    why: Why = Why(),  # noqa: B008 (it never changes)
+) -> str:
     """Predict a file of any size; return what to tell the user."""
     from .. import load
+    from ..explain._reasons import reason_columns, reason_rule
 
     check_files({"the model": model_path, "the data": data}, {"--out": out})
     check_model_file("predict", model_path, f"parityboost predict model.json {model_path} --out {out}")
@@ -301,25 +318,37 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], text_
     with as_files(model=model_path, data=data) as files:
         model = load(files["model"])
         check_told_groups(model, sensitive)
-        labels = model.about_.labels.outcomes
+        labels, rule, names, told_reasons = model.about_.labels.outcomes, None, [*ADDED], ""
+        if why.n is not None:
+            good = why.favourable
+            if good is not None:
+                good = match_label("favourable", good, "the model's labels", labels.tolist())
+            rule, good, stated = reason_rule(model, None, why.n, favourable=good, unnamed=why.unnamed)
+            names += [f"reason_{k + 1}" for k in range(rule.n)]
+            told_reasons = f"\nReasons are of rows that do not get {good!r}, against the best of each feature."
+            if not stated:
+                told_reasons += f"\n{good!r} is the positive label: say with --favourable which one is favourable."
+        elif why.favourable is not None or why.unnamed:
+            raise ValueError("--favourable and --unnamed are about --reasons, which says how many")
         with table_writer(out, text_format, files["data"]) as write:
             for piece, X, groups in read_pieces(files["data"], model, sensitive, text_format):
                 if not len(piece):
                     continue
-                taken = [name for name in ADDED if name in piece]
+                taken = [name for name in names if name in piece]
                 if taken:
                     raise ValueError(f"{files['data']} already has a column {taken[0]!r}; rename it")
                 added = predictions(model, X, groups)
                 n_rows += len(piece)
                 n_positive += int(added["prediction"].sum())
-                write(piece.assign(**(added | {"prediction": labels[added["prediction"]]})))
+                why_not = {} if rule is None else reason_columns(model, X, rule)
+                write(piece.assign(**(added | {"prediction": labels[added["prediction"]]} | why_not)))
             if not n_rows:
                 raise ValueError(f"{files['data']} has no rows")
     where = "standard output" if is_standard(out) else out
     told = f"{n_rows:,} rows, {n_positive / n_rows:.1%} predicted {model.positive_!r}: {where}"
     if sensitive and not needs_groups(model):
         told += "\n--sensitive made no difference: this model predicts without being told the group."
-    return told
+    return told + told_reasons
 
 
 def audit(
@@ -349,7 +378,7 @@ def audit(
     for role, names in roles.items():
         for name in names:
             distinct_values(role, table[name])  # says so if they cannot be told apart
-    numbers = {role: _numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
+    numbers = {role: read_numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
     groups = grouping.apply(table[sensitive])
     stated |= {"sensitive_features": groups, "scores": numbers["scores"], "sample_weight": numbers["weights"]}
     found = audit_predictions(table[target], table[prediction], **stated)
@@ -365,7 +394,7 @@ def audit(
     return told, too_far
 
 
-def _numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:
+def read_numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:
     """A column that has to hold a number in every row."""
     if not pd.api.types.is_numeric_dtype(column.dtype):
         column = pd.Series([_as_number(value) for value in column], column.index, dtype=object, name=column.name)

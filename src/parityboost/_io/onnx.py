@@ -7,6 +7,7 @@ are then those of columns of X, or of inputs of their own, each of which is a *p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from .._table.grouping import band_names, read_edges, sensitive_frame
 from .._table.sources import NumberSource, Source, raise_infinite, read_sources
 from .atomic import write_atomically
 
-OUTPUTS = ("label", "probabilities", "score", "calibrated")
+OUTPUTS = ("label", "probabilities", "score", "calibrated", "contributions")
 OLDEST_OPSET, ML_OPSET = 13, 2
 EXACT_INTS = 2**53  # doubles can tell integers below this apart
 
@@ -67,7 +68,7 @@ def _as_tuples(groups: NDArray[Any]) -> list[tuple[Any, ...]]:
     return [group if isinstance(group, tuple) else (group,) for group in groups.tolist()]
 
 
-def to_onnx(box: GlassBox, path: Any, opset: int) -> Any:
+def to_onnx(box: GlassBox, path: Any, opset: int, contributions: bool = False) -> Any:
     """The graph of a fitted model, written to ``path`` if there is one."""
     try:
         import onnx
@@ -80,10 +81,15 @@ def to_onnx(box: GlassBox, path: Any, opset: int) -> Any:
     source, calibrator, labels = box.about.source, box.calibrator, box.about.labels
     apart = source is not None and (source.codes is None or calibrator is not None)  # thresholds on their own
     effects, constant = (box.effects, 0.0) if apart else box.score_effects(pure=False)
+    parts, part_constant = box.score_effects() if contributions else (None, 0.0)
+    if parts is not None:
+        effects = box.effects.pure if apart else parts
     graph = Graph(onnx, input_names(box.columns))
     scores = []
     codes: dict[int, Code] = {}  # of the columns that are used
     kinds = [[table] for table in effects.tables]  # per code, what has to be told apart
+    for of_code, part in zip(kinds, [] if parts is None else parts.tables, strict=False):
+        of_code.append(part)
     for pair in effects.pairs:
         for f, of_pair in zip(pair.features, pair.kinds, strict=True):
             kinds[f].append(of_pair)
@@ -109,8 +115,16 @@ def to_onnx(box: GlassBox, path: Any, opset: int) -> Any:
         graph.calibrate(margin, calibrator, labels.positive_is_first)
     if source is not None and apart:
         scores.append(_add_thresholds(graph, source, box))
+    properties = {"classes": repr(labels.classes.tolist())}
+    if parts is not None:
+        own = [graph.part_score(table, codes.get(f)) for f, table in enumerate(parts.tables)]
+        own += [graph.pair_score(pair, *(codes.get(f) for f in pair.features)) for pair in parts.pairs]
+        graph.contributions([*own, graph.part_score(np.array([part_constant]), None)])
+        names = [column.name for column in box.columns]
+        names += [" × ".join(box.columns[f].name for f in pair.features) for pair in parts.pairs]
+        properties["contributions"] = json.dumps([*names, "constant"], ensure_ascii=False)
     graph.decide(scores, float(constant), label_values(labels.outcomes), labels.positive_is_first)
-    proto = graph.model({"classes": repr(labels.classes.tolist())}, opset)
+    proto = graph.model(properties, opset)
     if path is not None:
         write_atomically(path, proto.SerializeToString())
     return proto
@@ -309,6 +323,7 @@ class Graph:
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._calibrated = False
+        self._n_parts = 0
 
     def add_input(self, name: str, text: bool) -> None:
         _utf8(name, "column")
@@ -376,6 +391,18 @@ class Graph:
             return self.node("Add", self.zeros(), self.constant(pair.scores[0, 0]))
         return self.lookup(self.node("Add", *positions), pair.scores.ravel())
 
+    def part_score(self, table: NDArray[Any], code: Code | None) -> str:
+        """What a feature adds to the score of each row; a column without a code adds the same to all."""
+        if code is None:
+            return self.node("Add", self.zeros(), self.constant(float(table[MISSING])))
+        return self.lookup(code.name, table[code.stands_for])
+
+    def contributions(self, parts: list[str]) -> None:
+        """The parts of the score, side by side."""
+        columns = [self.node("Unsqueeze", part, self.constant([1])) for part in parts]
+        self.node("Concat", *columns, axis=1, output="contributions")
+        self._n_parts = len(parts)
+
     def count(self, conditions: str, weights: list[int] | None = None) -> str:
         """How many conditions hold in each row, or the sum of their weights."""
         numbers = self.node("Cast", conditions, to=self.onnx.TensorProto.INT64)
@@ -430,6 +457,9 @@ class Graph:
         if self._calibrated:
             note = "shares of each class to expect, in their order"
             outputs.append(helper.make_tensor_value_info("calibrated", double, ["rows", 2], note))
+        if self._n_parts:
+            note = "what each adds to the positive label's score; the property contributions has their names"
+            outputs.append(helper.make_tensor_value_info("contributions", double, ["rows", self._n_parts], note))
         graph = helper.make_graph(self._nodes, "parityboost", self._inputs, outputs, self._constants)
         opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
         proto = helper.make_model(

@@ -6,25 +6,33 @@ Needs labels and predictions, whatever made them: a CSV file with three columns 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
-from .._arrays import Floats
 from .._io.json_values import to_plain
 from .._table.grouping import sensitive_frame
 from .._table.lazy import Distinct, distinct_rows, is_collection
-from .._table.values import same_number, short, to_pandas
 from .._table.weights import read_fit_weights
 from . import _text
+from ._labels import read_labels, read_scores
+from ._local_law import LocalLaw144, local_law_144
+from ._over_time import AuditOverTime, audit_over_time
+from ._selection import SelectionAudit, audit_selection
 from ._tables import Data, calibration_tables, count, group_table, measure_table, overall_table
 
-__all__ = ["Audit", "audit"]
+__all__ = [
+    "Audit",
+    "AuditOverTime",
+    "LocalLaw144",
+    "SelectionAudit",
+    "audit",
+    "audit_over_time",
+    "local_law_144",
+]
 
 MAX_GROUPS = 100  # of one sensitive column; more is a number that wants binning
 
@@ -147,6 +155,24 @@ class Audit:
     __repr__ = __str__
 
 
+class _Options(TypedDict, total=False):
+    scores: Any
+    sample_weight: Any
+    positive_label: Any
+    favourable: Any
+    confidence: float
+    n_bootstrap: int
+    random_state: Any
+    intersections: bool
+    min_group_size: int
+
+
+@overload
+def audit(y_true: None, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_Options]) -> SelectionAudit: ...
+@overload
+def audit(y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_Options]) -> Audit: ...
+
+
 def audit(
     y_true: Any,
     y_pred: Any,
@@ -161,13 +187,14 @@ def audit(
     random_state: Any = 0,
     intersections: bool = True,
     min_group_size: int = 30,
-) -> Audit:
+) -> Audit | SelectionAudit:
     """Audit the predictions of any model.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels of two classes: numbers, booleans or text.
+        True and predicted labels of two classes: numbers, booleans or text. Without outcomes ``y_true`` is None, and
+        the audit is of who is selected how often.
     sensitive_features : array-like, Series, dict or DataFrame
         One column or several; each is audited by itself.
     scores : array-like of shape (n_samples,), optional
@@ -196,7 +223,8 @@ def audit(
 
     Returns
     -------
-    Audit
+    Audit or SelectionAudit
+        The latter without outcomes.
 
     Notes
     -----
@@ -226,6 +254,17 @@ def audit(
     for name, number, least in (("n_bootstrap", n_bootstrap, 100), ("min_group_size", min_group_size, 0)):
         if not isinstance(number, (int, np.integer)) or number < least:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {number!r}")
+    if y_true is None:
+        if scores is not None or is_collection(y_pred):
+            raise ValueError("without y_true there is nothing to compare scores with, and all rows are in one place")
+        return _audit_selection(
+            y_pred,
+            sensitive_frame(sensitive_features),
+            read_fit_weights(sample_weight, len(y_pred)),
+            (positive_label, favourable),
+            {"confidence": float(confidence), "min_group_size": int(min_group_size)},
+            (random_state, n_bootstrap, intersections),
+        )
     counted: Distinct | None = None
     if is_collection(y_true) or is_collection(y_pred):
         if scores is not None:
@@ -235,23 +274,19 @@ def audit(
             )
         counted = distinct_rows(y_true, y_pred, sensitive_features, sample_weight)
         y_true, y_pred, sensitive_features, sample_weight = counted.y_true, counted.y_pred, counted.sensitive, None
-    y, p, positive, good = _read_labels(y_true, y_pred, positive_label, favourable)
+    y, p, positive, good = read_labels(y_true, y_pred, positive_label, favourable)
     frame = sensitive_frame(sensitive_features)
     for name, values in (("sensitive_features", frame), ("scores", scores), ("sample_weight", sample_weight)):
         if values is not None and np.ndim(values) > 0 and len(values) != len(y):
             raise ValueError(f"y_true has {len(y)} values, {name} {len(values)}")
     weights = read_fit_weights(sample_weight, len(y))  # only their ratios matter
-    s = None if scores is None else _read_scores(scores)
+    s = None if scores is None else read_scores(scores)
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = weights > 0
         y, p, frame, weights, s = y[kept], p[kept], frame[kept], weights[kept], None if s is None else s[kept]
 
     data = Data(y, p, weights, s) if counted is None else _counted(counted, y, p)
-    attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
-    if len(attributes) < frame.shape[1]:
-        raise ValueError(f"sensitive columns must have different names, got {[str(name) for name in frame.columns]}")
-    if intersections and len(attributes) > 1:
-        attributes[" & ".join(attributes)] = frame
+    attributes = _attributes(frame, intersections)
     tables: dict[str, list[pd.DataFrame]] = {"groups": [], "measures": [], "calibration": [], "reliability": []}
     for attribute, columns in attributes.items():
         groups = count(data, columns)
@@ -281,6 +316,33 @@ def audit(
     return Audit(overall=overall_table(data, confidence), settings=settings, **joined)  # type: ignore[arg-type]
 
 
+def _audit_selection(
+    y_pred: Any, frame: pd.DataFrame, weights: Any, labels: tuple[Any, Any], settings: dict[str, Any], how: Any
+) -> SelectionAudit:
+    """The audit of decisions of which nobody knows whether they were right."""
+    _, p, positive, good = read_labels(y_pred, y_pred, *labels)
+    if len(frame) != len(p):
+        raise ValueError(f"y_pred has {len(p)} values, sensitive_features {len(frame)}")
+    if weights is not None and not weights.all():
+        p, frame, weights = p[weights > 0], frame[weights > 0], weights[weights > 0]
+    wanted = positive if good is None else good
+    settings |= {"n": len(p), "selected": to_plain(wanted), "positive_label": to_plain(positive)}
+    settings |= {"favourable": to_plain(good), "weighted": weights is not None}
+    seed, n_bootstrap, intersections = how
+    given = _attributes(frame, intersections), weights, settings, seed, n_bootstrap, _check_number_of_groups
+    return audit_selection(p if wanted == positive else ~p, *given)
+
+
+def _attributes(frame: pd.DataFrame, intersections: bool) -> dict[str, pd.DataFrame]:
+    """The columns that make the groups of each attribute."""
+    attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
+    if len(attributes) < frame.shape[1]:
+        raise ValueError(f"sensitive columns must have different names, got {[str(name) for name in frame.columns]}")
+    if intersections and len(attributes) > 1:
+        attributes[" & ".join(attributes)] = frame
+    return attributes
+
+
 def _counted(found: Distinct, y: NDArray[np.bool_], p: NDArray[np.bool_]) -> Data:
     """The distinct rows of collections, each with what it stands for."""
     if not found.weighted:
@@ -297,104 +359,3 @@ def _check_number_of_groups(attribute: str, names: list[str], crossed: bool) -> 
         if crossed:
             advice = "audit fewer columns together, or use intersections=False"
         raise ValueError(f"sensitive attribute {attribute!r} has {len(names)} groups, at most {MAX_GROUPS}: {advice}")
-
-
-def _read_labels(
-    y_true: Any, y_pred: Any, positive_label: Any, favourable: Any
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Any, Any]:
-    """Which labels and which predictions are positive, the positive label, and the favourable one if it is stated."""
-    true, pred = _one_column("y_true", y_true), _one_column("y_pred", y_pred)
-    if len(true) != len(pred):
-        raise ValueError(f"y_true has {len(true)} values, y_pred {len(pred)}")
-    if len(true) == 0:
-        raise ValueError("y_true has no values")
-    if _is_text(true) != _is_text(pred):  # "1" from one file and 1 from another
-        true, pred = _as_numbers(true), _as_numbers(pred)
-    in_true, in_pred = pd.unique(true).tolist(), pd.unique(pred).tolist()
-    if len(in_true) > 2:
-        raise ValueError(f"y_true must have two different labels, got {len(in_true)}: {_shown(in_true)}")
-    if len(in_pred) > 2:
-        raise ValueError(
-            f"y_pred must have two different labels, got {len(in_pred)}: {_shown(in_pred)}; "
-            "predicted probabilities go into scores"
-        )
-    labels = list(dict.fromkeys([*in_true, *in_pred]))
-    if len(labels) > 2:
-        new = [label for label in in_pred if label not in in_true]
-        raise ValueError(f"y_pred holds {_shown(new)}, but the labels in y_true are {_shown(in_true)}")
-    positive = _positive(labels, positive_label)
-    return true == positive, pred == positive, positive, _stated("favourable", favourable, labels, positive)
-
-
-def _one_column(name: str, values: Any) -> NDArray[Any]:
-    values = to_pandas(values)
-    if isinstance(values, (list, tuple)):
-        values = pd.Series(values)  # NumPy would make text of a missing value beside text
-    if np.ndim(values) > 1 and np.shape(values)[1] != 1:
-        raise ValueError(f"{name} must have one value per row, got shape {np.shape(values)}")
-    column: NDArray[Any] = column_or_1d(values)
-    missing = int(pd.isna(column).sum())
-    if missing:
-        raise ValueError(f"{name} is missing in {missing} of {len(column)} rows")
-    return column
-
-
-def _is_text(values: NDArray[Any]) -> bool:
-    return pd.api.types.infer_dtype(values) == "string"
-
-
-def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Text that reads as numbers, as numbers; else as it is."""
-    try:
-        numbers: NDArray[Any] = np.asarray(pd.to_numeric(values))
-    except (TypeError, ValueError):
-        return values
-    return numbers
-
-
-def _positive(labels: list[Any], positive_label: Any) -> Any:
-    if positive_label is not None:
-        return _stated("positive_label", positive_label, labels)
-    if len(labels) == 2:
-        if len({isinstance(label, str) for label in labels}) > 1:  # which have no order
-            raise ValueError(f"the labels are {_shown(labels)}: give positive_label to say which one is positive")
-        return max(labels)
-    if labels[0] in (0, -1, 1):
-        return 1
-    raise ValueError(f"all labels are {labels[0]!r}: give positive_label to say which class is the positive one")
-
-
-def _stated(name: str, label: Any, labels: list[Any], *others: Any) -> Any:
-    """A label as it is in the data, or among others that are known: it may come as text, from a command line."""
-    if label is None:
-        return None
-    for same in (
-        lambda other: other == label,
-        lambda other: str(other) == str(label),
-        same_number(label),
-    ):
-        found = [other for other in (*labels, *others) if same(other)]
-        if found:
-            return found[0]
-    if len(labels) == 1:
-        return label  # the other one, which nobody has here
-    raise ValueError(f"{name}={label!r} is not one of the labels {_shown(labels)}")
-
-
-def _read_scores(scores: Any) -> Floats:
-    values = _one_column("scores", scores)
-    if _is_text(values) or not pd.api.types.is_numeric_dtype(np.asarray(values.tolist()).dtype):
-        raise ValueError(f"scores must be numbers, got {values[0]!r}")
-    probabilities: Floats = values.astype(np.float64)
-    outside = np.flatnonzero(~((probabilities >= 0) & (probabilities <= 1)))
-    if len(outside):
-        raise ValueError(
-            f"scores must be probabilities of the positive class, between 0 and 1, got {probabilities[outside[0]]:g} "
-            f"in row {outside[0]}"
-        )
-    return probabilities
-
-
-def _shown(labels: Iterable[Any]) -> str:
-    shown = [short(label) for label in labels]
-    return ", ".join(shown[:5]) + (", …" if len(shown) > 5 else "")

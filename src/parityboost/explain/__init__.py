@@ -14,6 +14,7 @@ Every model of stumps or native trees can be explained:
 """
 
 from ._reading import selection_part as selection_part
+from ._reasons import Reasons, reasons
 from ._scores import (
     choices_over_c,
     compare_gaps,
@@ -30,6 +31,7 @@ from ._shapes import PairAxis, PairFunction, ShapeFunction
 __all__ = [
     "PairAxis",
     "PairFunction",
+    "Reasons",
     "ShapeFunction",
     "choices_over_c",
     "compare_gaps",
@@ -38,6 +40,7 @@ __all__ = [
     "importances",
     "pair_function",
     "pair_functions",
+    "reasons",
     "shape_function",
     "shape_functions",
 ]

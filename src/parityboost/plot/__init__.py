@@ -18,6 +18,7 @@ from ._figures import (
     tradeoff_theta,
     waterfall,
 )
+from ._over_time import over_time
 
 __all__ = [
     "costs",
@@ -26,6 +27,7 @@ __all__ = [
     "group_bars",
     "history",
     "importances",
+    "over_time",
     "pair",
     "reliability",
     "shape_function",

@@ -127,7 +127,7 @@ def _movement(scores: Any, weights: Any) -> float:
     return float(np.average(np.abs(scores - mean), weights=weights))
 
 
-def person(model: AdaFairClassifier, X: Any, y: Any, weights: Any, at: Any) -> Row | None:
+def person(model: AdaFairClassifier, X: Any, y: Any, weights: Any, at: Any, favourable: Any = None) -> Row | None:
     """The parts of the score of a row, given by its position, compared with the mean of all rows."""
     if at is None:
         return None
@@ -144,7 +144,14 @@ def person(model: AdaFairClassifier, X: Any, y: Any, weights: Any, at: Any) -> R
     known = dict(zip(own.index, values.tolist(), strict=False))  # pairs of features come after the features
     score = float(all_parts.iloc[at].sum())
     order = own.abs().sort_values(ascending=False, kind="stable").index
+    row = X.iloc[[int(at)]] if isinstance(X, pd.DataFrame) else np.asarray(X)[[int(at)]]
+    why = explain.reasons(model, row, favourable=favourable)
     return {
+        "reasons": [
+            {"feature": reason["feature"], "value": _text(reason["value"]), "shortfall": reason["shortfall"]}
+            for reason in why.table.to_dict("records")
+        ],
+        "favourable": to_plain(why.favourable),
         "row": int(at) + 1,
         "score": score,
         "mean": float(mean.sum()),

@@ -178,7 +178,7 @@ def build(
         others = copy(model).set_fairness(0.0).predict(X, **groups_too) if plain is None else plain.predict(X)
         report["plain"] = _compare.comparison(_compare.PLAIN, others, audited, y, predicted, options)
     report["gaps"] = _compare.gaps(model, baseline, X, positive, frame, weights)
-    report["person"] = _model.person(model, X, y, weights, at)
+    report["person"] = _model.person(model, X, y, weights, at, audited.settings["favourable"])
     if person is not None:
         report["person"]["row"] = int(person) + 1  # as counted in X
     return _summed_up(to_plain(report), _warnings.of_columns(model, X, positive, weights))
