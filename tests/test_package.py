@@ -11,7 +11,7 @@ import pytest
 
 import parityboost
 from conftest import run_python
-from parityboost import audit, demo, explain, metrics, notions, plot, report
+from parityboost import audit, demo, explain, explore, metrics, notions, plot, report
 from parityboost.paper import baselines, experiments
 
 ROOT = Path(__file__).parent.parent
@@ -119,7 +119,7 @@ LOOK = [  # reads models and predictions
     {"metrics"},
     {"_public"},
     {"datasets", "explain"},
-    {"audit"},
+    {"audit", "explore"},
     {"demo", "plot"},
     {"report"},
 ]
@@ -296,7 +296,7 @@ def test_examples_in_docstrings_run(name):
 
 
 def test_public_names_are_documented_and_exist():
-    for module in (parityboost, metrics, notions, audit, baselines, experiments, explain, plot, report):
+    for module in (parityboost, metrics, notions, audit, baselines, experiments, explain, explore, plot, report):
         for name in module.__all__:
             value = getattr(module, name)
             if callable(value):

@@ -89,9 +89,10 @@ def feature_source(model: Any, feature: str, X: Any) -> Source:
     return sources[position]
 
 
-def scores_of(model: Any, X: Any) -> Floats:
+def scores_of(model: Any, X: Any, sensitive_features: Any = None) -> Floats:
     """The score of each row: above 0 for the positive label, whichever of the classes it is."""
-    scores: Floats = model.about_.labels.signed(model.decision_function(X))
+    decision = model.decision_function(X, sensitive_features=sensitive_features)
+    scores: Floats = model.about_.labels.signed(decision)
     return scores
 
 
