@@ -119,7 +119,8 @@ LOOK = [  # reads models and predictions
     {"metrics"},
     {"_public"},
     {"datasets", "explain"},
-    {"audit", "explore"},
+    {"explore"},
+    {"audit"},
     {"demo", "plot"},
     {"report"},
 ]

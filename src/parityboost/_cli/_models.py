@@ -332,14 +332,17 @@ def audit(
     grouping: Grouping,
     page: Page,
     measures: list[str] | None,
+    explorer: Path | None,
     text_format: TextFormat,
 ) -> tuple[list[str], list[str]]:
     """Audit the predictions in a file; return what to tell the user, and which limits are not kept.
 
     ``named`` are the columns of scores and weights, if there are any.
     """
-    check_files({"the data": data, "--about": page.about}, {"--report": page.path})
+    check_files({"the data": data, "--about": page.about}, {"--report": page.path, "--explorer": explorer})
     page.check("--report")
+    if named["scores"] is None and explorer is not None:
+        raise ValueError("--explorer needs --scores: what the page moves along are cut-offs of a score")
     with as_files(data=data) as files:
         table = read_file(files["data"], text_format)
     roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive}
@@ -362,6 +365,11 @@ def audit(
         limits: dict[str, Any] = {"limit": page.fail_above, "measures": measures or NOTIONS}
         write(page.path, build_audit(found, title=title, about=page.about, **limits))
         told.append(f"Report: {page.path}")
+    if explorer is not None:
+        if found.explorer is None:
+            raise ValueError("--explorer needs rows of both labels")
+        found.explorer.save(explorer)
+        told.append(f"Explorer: {explorer}")
     return told, too_far
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._arrays import to_host
+from .._arrays import Floats, to_host
 from .._base import FairClassifier
 from .._io.atomic import write_atomically
 from .._model.grid import on_fine_grid
@@ -218,6 +218,14 @@ def explore(
     said = _said(title, who, y, labels, certificate)
     codes = 1 - codes if labels.positive_is_first else codes
     return _explorer(codes, labels, frame, sample_weight, models, alternatives, confidence, min_group_size, said)
+
+
+def cut_of(scores: Floats, predicted: Any) -> float | None:
+    """The cut-off that gives these predictions, which are truth values; None if there is none."""
+    low, high = scores[~predicted].max(initial=-np.inf), scores[predicted].min(initial=np.inf)
+    if not low < high:
+        return None
+    return 0.5 if low <= 0.5 < high else float(low if np.isfinite(low) else high - max(1.0, abs(high)))
 
 
 def explore_model(

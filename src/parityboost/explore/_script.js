@@ -132,12 +132,10 @@
     const bar = (share, n, kind) => {
       const picture = make("svg:svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", class: `pb-bar ${kind}`, "aria-hidden": "true" });
       if (!Number.isFinite(share)) return picture;
+      picture.append(make("svg:rect", { x: 0, y: 0, width: 100 * share, height: 10, class: "on" }));
+      if (!Number.isFinite(n)) return picture; // of a key
       const [low, high] = wilson(share, n).map((limit) => 100 * limit);
-      picture.append(
-        make("svg:rect", { x: 0, y: 0, width: 100, height: 10, class: "all" }),
-        make("svg:rect", { x: 0, y: 0, width: 100 * share, height: 10, class: "on" }),
-        make("svg:path", { d: `M${low} 5H${high}M${low} 2V8M${high} 2V8` }),
-      );
+      picture.append(make("svg:path", { d: `M${low} 5H${high}M${low} 2V8M${high} 2V8` }));
       return picture;
     };
     const kinds = () => (state.left >= 0 ? ["plain", "fair"] : ["fair"]);
@@ -160,6 +158,9 @@
       return list;
     };
     const heading = (m, kind) => make(root.hasAttribute("data-page") ? "h2" : "h3", { class: `pb-name ${kind}` }, models[m].name);
+    const key = () => make("p", { class: "pb-key" }, ...pair().flatMap((m, i) => [
+      bar(1, Infinity, kinds()[i]), make("span", {}, models[m].name),
+    ]));
     const rows = () => {
       const list = make("ul", { class: "pb-rows" });
       groups.forEach((group, g) => {
@@ -223,7 +224,7 @@
       for (const radio of part("pills").querySelectorAll("input"))
         radio.checked = Number(radio.value) === state[radio.name.endsWith("right") ? "right" : "left"];
       for (const point of points) point.button.setAttribute("aria-pressed", String(point.stop === state.stop && pair().includes(point.model)));
-      part("rows").replaceChildren(...(few ? [] : [make("p", { class: "pb-quiet" }, `Of 100 people of each group ${data.who}, so many are found:`), rows()]));
+      part("rows").replaceChildren(...(few ? [] : [make("p", { class: "pb-quiet" }, `How many are found of 100 ${data.who}:`), key(), rows()]));
       part("models").replaceChildren(...sides());
       part("code").textContent = code();
       place();
