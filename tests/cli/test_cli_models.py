@@ -81,7 +81,7 @@ def test_the_recommended_model_can_be_trained(folder):
     path = folder / "recommended.json"
     result = run("train", folder / "new.csv", *options, "--method", "parityboost", "--model", path)
     assert result.exit_code == 0, result.output
-    assert "the mean of 4 trainings" in result.output and "ParityBoost  AdaBoost" in result.output
+    assert "the mean of 4 trainings" in result.output and "ParityBoost     plain" in result.output
     model = parityboost.load(path)
     assert type(model).__name__ == "ParityBoostClassifier"
     assert (model.threshold, model.class_weight, model.keep) == ("auto", "balanced_groups", 0.5)
@@ -618,7 +618,7 @@ def test_reports_are_written_for_a_model_and_for_an_audit(folder):
     assert result.exit_code == 0, result.output
     assert "On 6,000 rows that were held out" in result.output
     page = (folder / "model.html").read_text(encoding="utf8")
-    assert "AdaBoost" in page
+    assert "plain boosting" in page
     judged = ["--target", "income", "--prediction", "prediction", "--sensitive", "sex", "race"]
     run("predict", folder / "reported.json", folder / "new.csv", "--out", folder / "reported.csv")
     result = run("audit", folder / "reported.csv", *judged, "--positive", "<=50K", "--report", folder / "audit.json")

@@ -157,7 +157,7 @@ def train(
         from ..report._compare import fit_plain
 
         baseline = AdaBoostClassifier(model.n_estimators, positive=labels.parameters["positive"]).fit(X, known)
-        plain = fit_plain(model, X, known) if notion.gaps else None  # at the same objective
+        plain = fit_plain(model, (X, known)) if notion.gaps else None  # at the same objective
         for other in (baseline, plain):
             if other is not None:
                 labels.name(other)
@@ -187,8 +187,7 @@ def train(
             X_new,
             pd.Series(true, index=y_new.index, name=target),
             sensitive_features=raw_new,
-            baseline=baseline,
-            plain=plain,
+            baseline=baseline if plain is None else plain,
             title=page.title or f"Fairness report: {source.name}",
             about=page.about,
             model_file=None if is_standard(model_path) else model_path,

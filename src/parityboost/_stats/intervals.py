@@ -85,7 +85,7 @@ def exact(rate: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
     return np.minimum(lower, rate), np.maximum(upper, rate)  # whatever is rounded
 
 
-def largest_of(parts: Sequence[Rates], confidence: float, normals: Floats) -> Interval:
+def largest_of(parts: Sequence[Rates], confidence: float, normals: Sequence[Floats] | Floats) -> Interval:
     """The largest difference between two groups in any of several independent rates.
 
     ``normals[part, draw, group]`` are standard normal; every rate of every group has its own.
@@ -132,7 +132,7 @@ def _tukey(n_groups: int, confidence: float) -> float:
     return float(studentized_range.ppf(confidence, n_groups, np.inf) / np.sqrt(2.0))
 
 
-def sum_of_largest(parts: Sequence[Rates], confidence: float, normals: Floats) -> Interval:
+def sum_of_largest(parts: Sequence[Rates], confidence: float, normals: Sequence[Floats] | Floats) -> Interval:
     """The largest difference between two groups in one rate plus that in another, independent one."""
     defined, draws = _defined(parts, normals)
     if any(len(rates.n) < 2 for rates in defined):
@@ -201,7 +201,7 @@ def _frontier(value: Floats, side: Floats) -> NDArray[np.intp]:
     return order[ranked >= np.maximum.accumulate(ranked)]
 
 
-def _defined(parts: Sequence[Rates], normals: Floats) -> tuple[list[Rates], list[Floats]]:
+def _defined(parts: Sequence[Rates], normals: Sequence[Floats] | Floats) -> tuple[list[Rates], list[Floats]]:
     """The groups that have each rate, and their draws."""
     has = [rates.n > 0 for rates in parts]
     return (

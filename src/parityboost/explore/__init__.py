@@ -243,8 +243,12 @@ def explore_model(
     certificate: Mapping[str, Any] | None = None,
     confidence: float = 0.95,
     min_group_size: int = 30,
+    groups: pd.DataFrame | None = None,
 ) -> Explorer:
-    """The explorer of a fitted model: what its method ``explore`` returns."""
+    """The explorer of a fitted model: what its method ``explore`` returns.
+
+    ``groups`` are those to show, as the model names them, if they are not simply the sensitive features.
+    """
     check_model(model)
     table, labels = new_rows(model, X), model.about_.labels
     y = to_pandas(y)
@@ -261,17 +265,18 @@ def explore_model(
         plain = copy(model).set_fairness(0.0)
         models.append(_of_ours("plain end", plain, X, "model", sensitive_features, above)._replace(goal=""))
     models.append(_of_ours(name, model, X, "model", sensitive_features, above))
-    if sensitive_features is None:
-        named = model.about_.sensitive_feature
-        if named is None:
-            raise ValueError(
-                "the explorer shows groups: pass sensitive_features, as to fit (the model names no column of X as its "
-                "sensitive_feature)"
-            )
-        sensitive_features = sensitive_columns(table, named)
-    frame = model.about_.grouping.apply(sensitive_frame(sensitive_features))
+    if groups is None:
+        if sensitive_features is None:
+            named = model.about_.sensitive_feature
+            if named is None:
+                raise ValueError(
+                    "the explorer shows groups: pass sensitive_features, as to fit (the model names no column of X as "
+                    "its sensitive_feature)"
+                )
+            sensitive_features = sensitive_columns(table, named)
+        groups = model.about_.grouping.apply(sensitive_frame(sensitive_features))
     said = _said(title, who, y, labels, certificate)
-    return _explorer(codes, labels, frame, sample_weight, models, alternatives, confidence, min_group_size, said)
+    return _explorer(codes, labels, groups, sample_weight, models, alternatives, confidence, min_group_size, said)
 
 
 def _explorer(

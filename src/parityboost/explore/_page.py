@@ -56,6 +56,7 @@ BODY = Template(
 <noscript><p>Without JavaScript this page shows one setting only.</p>$table</noscript>
 <div data-part="live" hidden>
 <p class="pb-say" data-part="say" aria-live="polite"></p>
+<p data-part="alone"></p>
 <p class="pb-quiet">$people</p>
 <div class="pb-knob" data-part="knob"></div>
 <div data-part="pills"></div>

@@ -47,7 +47,8 @@
       if (!limits) return "too few people to compare";
       const shares = at(model, stop).rates.map((rates) => rates[rate]).filter((_, g) => enough(rate, g));
       const [low, high] = limits.map((limit) => (limit / 10).toFixed(1));
-      const doubt = limits[1] - limits[0] > WIDE ? ": too few people to tell" : limits[0] <= 0 ? "; may be chance" : "";
+      const unknown = limits[0] > 0 ? "; how large, so few people do not tell" : "; too few people to tell";
+      const doubt = limits[1] - limits[0] > WIDE ? unknown : limits[0] <= 0 ? "; may be chance" : "";
       return `${tenth(Math.max(...shares) - Math.min(...shares))} of 100 (${low} to ${high}${doubt})`;
     };
     const wilson = (share, n) => {
@@ -56,7 +57,7 @@
       return [Math.max(Math.min(centre - half, share), 0), Math.min(Math.max(centre + half, share), 1)];
     };
 
-    /* One model beside another: those that were trained for equal groups beside those that were not. */
+    /* One model beside another: those with a goal beside those without. */
     const all = models.map((_, m) => m), order = Object.keys(GOALS);
     const fair = all.filter((m) => models[m].goal).sort((a, b) => order.indexOf(models[a].goal) - order.indexOf(models[b].goal));
     const rights = fair.length ? fair : all.slice(models.length > 1 ? 1 : 0);
@@ -80,6 +81,18 @@
       const price = right(first) === right(second) ? `as many answers are right (${right(first)} of 100)`
         : `${right(second)} of 100 answers are right instead of ${right(first)}`;
       return `${start} ${second.name} finds ${finds(second, false)}, and ${price}.`;
+    };
+
+    /* The same people by what each model chose by itself, which need not be as many yeses. */
+    const alone = () => {
+      const shown = pair().filter((m) => models[m].own !== null);
+      if (shown.length < 2 || !told.length || told.length > FEW_GROUPS) return "";
+      const each = shown.map((m, i) => {
+        const { rates, right, yes } = at(models[m], models[m].own);
+        const found = listed(told.map((g) => whole(rates[g].found) + (i ? "" : ` ${groups[g].name}`)));
+        return `${models[m].name} gives ${whole(yes)} of 100 a yes, finds ${found}, and ${tenth(right)} of 100 answers are right`;
+      });
+      return `By their own choices: ${each.join("; ")}.`;
     };
 
     /* What never changes: built once. */
@@ -119,7 +132,7 @@
     const goals = fair.map((m) => models[m].goal), distinct = new Set(goals).size === goals.length;
     const named = (m) => models[m].name;
     pills(fair.length && distinct ? "Make equal:" : "Model:", rights, "right", (m) => (fair.length && distinct ? GOALS[models[m].goal] : named(m)));
-    if (fair.length === 1) part("pills").append(make("p", { class: "pb-quiet" }, `${named(fair[0])} was trained to make equal: ${GOALS[models[fair[0]].goal]}.`));
+    if (fair.length === 1) part("pills").append(make("p", { class: "pb-quiet" }, `${named(fair[0])} is made for equal ${GOALS[models[fair[0]].goal]}.`));
     pills("Beside:", lefts, "left", named);
 
     const dots = (share, kind) => {
@@ -218,6 +231,7 @@
       const yeses = `${Math.round(stops[state.stop])} of 100`;
       const chosen = offered().find((point) => point.stop === state.stop);
       part("say").textContent = say();
+      part("alone").textContent = alone();
       slider.value = state.stop;
       slider.setAttribute("aria-valuetext", chosen ? `${yeses}, ${chosen.label}` : yeses);
       output.textContent = yeses;
