@@ -27,6 +27,7 @@ from ._io.limits import too_large
 from ._model.glass_box import About, FittedModel, FitWarning, GlassBox, log_probabilities, probabilities
 from ._model.grid import on_fine_grid
 from ._model.groups import GroupSource, sensitive_positions
+from ._notebook import Frontier
 from ._table.grouping import Grouping, Sensitive
 from ._table.reading import LabelledRows, Labels, read_rows, read_validation
 from ._table.sources import read_table
@@ -412,7 +413,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
                 self._frontier = self._frontier_of(self._selection)
             points = self._frontier
         table = self._frontier_table(as_table(points, self.groups_.tolist()))
-        return _up_to(table, max_violation)
+        return Frontier(_up_to(table, max_violation))
 
     def _frontier_table(self, points: pd.DataFrame) -> pd.DataFrame:
         return points
@@ -495,6 +496,17 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         given = {"sensitive_features": sensitive_features, "others": others, "sample_weight": sample_weight}
         explore_model = import_module("parityboost.explore").explore_model
         return explore_model(self, X, y, favourable=favourable, **given, **words)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: of a fitted model the explorer of the rows it was chosen on, then its features."""
+        from importlib import import_module
+
+        if not self.__sklearn_is_fitted__():
+            return str(super()._html_repr())
+        return str(import_module("parityboost.explore").show(self))
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
 
     # Files
 

@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 from conftest import make_people
 from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
 from parityboost._stats.intervals import Rates, largest_difference, largest_of
+from parityboost.explain import shape_function
 from parityboost.explore import Explorer, explore
 
 HOSTILE = "</script><script>alert(1)</script>\"'&<b>\u2028{cut}$body"
@@ -284,3 +285,40 @@ def test_a_notebook_gets_the_page_in_a_frame_and_a_terminal_a_short_table():
     assert unescape(source).startswith("<!doctype html>") and unescape(source).endswith("</html>\n")
     assert "whose hired is 1" in str(explorer) and max(map(len, str(explorer).splitlines())) <= 80
     assert isinstance(explorer, Explorer) and repr(explorer) == str(explorer)
+
+
+def shown(thing):
+    bundle = getattr(thing, "_repr_mimebundle_", None)
+    return thing._repr_html_() if bundle is None else bundle()["text/html"]
+
+
+@pytest.mark.parametrize("dial", [False, True])
+def test_a_fitted_model_shows_itself_in_a_notebook(dial, tmp_path):
+    X, y, group = make_people(900)
+    for model in (AdaFairClassifier(n_estimators=8), ParityBoostClassifier(n_bags=2, n_estimators=8, dial=dial)):
+        assert "srcdoc" not in shown(model)
+        model.set_params(random_state=0).fit(X, y, sensitive_features=group)
+        html = shown(model)
+        assert html.index("srcdoc") < html.index("Shares of the features") < html.index("<pre>")
+        data = packed(unescape(re.search('srcdoc="([^"]*)"', html)[1]))
+        (only,) = data["models"]
+        own = data["stops"][only["own"]]
+        yes = np.mean([np.cumsum(only[side], axis=1)[:, only["own"]].sum() for side in ("found", "wrong")])
+        assert own == pytest.approx(200 * yes / data["n"], abs=1e-5)
+        model.save(tmp_path / "m.json")  # no rows are in the file
+        assert "srcdoc" not in shown(type(model).load(tmp_path / "m.json"))
+        assert "Shares of the features" in shown(type(model).load(tmp_path / "m.json"))
+        points = model.frontier()
+        assert shown(points).startswith("<p><strong>") and "<svg" in shown(points) and "<table" in shown(points)
+        assert type(points.iloc[:2]) is pd.DataFrame
+        assert max(map(len, str(points.head(2).round(2)).splitlines())) <= 80
+    function = shape_function(model, "job")
+    assert "What job adds to the score" in shown(function) and "clerk" in shown(function)
+
+
+def test_names_are_no_markup_in_a_notebook():
+    X, y, group = make_people(300)
+    X = X.rename(columns={"skill": HOSTILE})
+    model = AdaFairClassifier(n_estimators=3, random_state=0).fit(X, y, sensitive_features=group)
+    assert "<script>alert" not in shown(model)
+    assert "<script>alert" not in shown(shape_function(model, HOSTILE))

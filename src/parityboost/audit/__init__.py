@@ -144,7 +144,8 @@ class Audit:
         return _text.markdown(self.to_dict())
 
     def _repr_html_(self) -> str:
-        return _text.html(self.to_dict())
+        first = "" if self.explorer is None else self.explorer._repr_html_()
+        return first + _text.html(self.to_dict())
 
     def __str__(self) -> str:
         return _text.text(self.to_dict())

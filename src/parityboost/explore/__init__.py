@@ -19,11 +19,12 @@ from .._arrays import Floats, to_host
 from .._base import FairClassifier
 from .._io.atomic import write_atomically
 from .._model.grid import on_fine_grid
+from .._notebook import bars
 from .._table.grouping import group_names, read_groups, sensitive_columns, sensitive_frame, shown
 from .._table.reading import Labels, read_target
 from .._table.values import check_length, short, to_pandas
 from .._table.weights import read_weights
-from ..explain._reading import check_model, dial_of, new_rows, scores_of
+from ..explain._reading import check_model, chosen_on, dial_of, new_rows, scores_of
 from ._counts import Alternative, People, Record, Scored, record
 from ._page import page, table, text_table
 
@@ -279,6 +280,32 @@ def explore_model(
     return _explorer(codes, labels, groups, sample_weight, models, alternatives, confidence, min_group_size, said)
 
 
+def show(model: Any) -> str:
+    """A fitted model in a notebook: the explorer of the rows that it was chosen on, and the features that it uses."""
+    parts = []
+    found = chosen_on(model)
+    labels, groups = model.about_.labels, model.about_.groups
+    if found is not None and np.ndim(model.threshold_) == 0 and len(groups) > 1:
+        selection, margins = found
+        above, n_groups, weight = _above(labels), selection.n_groups, selection.weight
+        positive, group = selection.cell >= n_groups, (selection.cell % n_groups).astype(np.intp)
+        people = People(positive == above, group, group_names(groups), weight if len(weight) else None)
+        name = type(model).__name__.removesuffix("Classifier")
+        scored = _scored(name, model, margins, float(model.threshold_), "model", above)
+        title = f"{name}, on the rows that it was chosen on: measure it on others with model.explore(X, y)"
+        said = _said(title, None, None, labels, None)
+        if 0 < positive.sum() < len(positive) and len(groups) <= MAX_GROUPS:
+            parts.append(Explorer(record(people, [scored], [], above, 0.95, 30, **said))._repr_html_())
+    try:
+        importances = model.feature_importances_
+    except AttributeError:  # of base learners that have none
+        return "".join([*parts, f"<pre>{escape(repr(model))}</pre>"])
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(importances))])
+    rows = sorted(zip(names, importances.tolist(), strict=True), key=lambda row: -row[1])
+    parts.append(bars("Shares of the features", [row for row in rows if row[1] > 0]))
+    return "".join([*parts, f"<pre>{escape(repr(model))}</pre>"])
+
+
 def _explorer(
     codes: Any,
     labels: Labels,
@@ -368,13 +395,18 @@ def _of_ours(name: str, model: Any, X: Any, python: str, sensitive_features: Any
     several = np.ndim(model.threshold_) > 0
     scores = scores_of(model, X, sensitive_features)
     own = 0.0 if several else float(model.threshold_)
+    return _scored(name, model, scores + own, own, python, above)
+
+
+def _scored(name: str, model: Any, scores: Any, own: float, python: str, above: bool) -> Scored:
+    several = np.ndim(model.threshold_) > 0
     moved = f"{python}.set_fairness({model.fairness_})" if dial_of(model) is not None else python
     line = f"{moved}.set_threshold({{cut}})"
     if several:
         line = f"{moved}.set_threshold(dict(zip({python}.groups_, {python}.threshold_ + {{cut}})))"
     gaps = tuple(gap.name for gap in model.about_.settings.notion.gaps)
     goal = GOALS.get(gaps, ("", ""))[not above]
-    return Scored(name, scores + own, own, goal, line, on_fine_grid)
+    return Scored(name, scores, own, goal, line, on_fine_grid)
 
 
 def _other(name: str, given: Any, X: Any, n_rows: int, labels: Labels, sensitive: Any, above: bool) -> Scored:
