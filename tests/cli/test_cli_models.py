@@ -81,7 +81,7 @@ def test_the_recommended_model_can_be_trained(folder):
     path = folder / "recommended.json"
     result = run("train", folder / "new.csv", *options, "--method", "parityboost", "--model", path)
     assert result.exit_code == 0, result.output
-    assert "the mean of 4 trainings" in result.output and "ParityBoost     plain" in result.output
+    assert "the mean of 4 trainings" in result.output and "ParityBoost  AdaBoost" in result.output
     model = parityboost.load(path)
     assert type(model).__name__ == "ParityBoostClassifier"
     assert (model.threshold, model.class_weight, model.keep) == ("auto", "balanced_groups", 0.5)

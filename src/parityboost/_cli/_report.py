@@ -79,7 +79,8 @@ def explore(
     """Write the explorer of a saved model; return what to tell the user."""
     from .. import load
 
-    inputs = {"the model": model_path, "the data": data} | {f"--against {path}": path for path in against}
+    inputs: dict[str, Path | None] = {"the model": model_path, "the data": data}
+    inputs |= {f"--against {path}": path for path in against}
     check_files(inputs, {"--out": out})
     check_model_file("explore", model_path, f"parityboost explore model.json {model_path} --target … --sensitive …")
     with as_files(model=model_path, data=data) as files:

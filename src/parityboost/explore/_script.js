@@ -1,6 +1,10 @@
 (() => {
   "use strict";
   const GOALS = { found: "people found", both: "both mistakes", yes: "yeses", wrong: "wrong yeses" };
+  const AIMS = {
+    found: "to find equal shares of every group", both: "to be wrong equally often in every group",
+    yes: "to say yes equally often to every group", wrong: "to say yes wrongly equally often in every group",
+  };
   const RATES = { found: "Gap in people found", wrong: "Gap in wrong yeses", yes: "Gap in yeses" };
   const SIZES = { found: "n_found", wrong: "n_wrong", yes: "n_yes" };
   const FEW_GROUPS = 3; // have dots; more have bars
@@ -132,7 +136,7 @@
     const goals = fair.map((m) => models[m].goal), distinct = new Set(goals).size === goals.length;
     const named = (m) => models[m].name;
     pills(fair.length && distinct ? "Make equal:" : "Model:", rights, "right", (m) => (fair.length && distinct ? GOALS[models[m].goal] : named(m)));
-    if (fair.length === 1) part("pills").append(make("p", { class: "pb-quiet" }, `${named(fair[0])} is made for equal ${GOALS[models[fair[0]].goal]}.`));
+    if (fair.length === 1) part("pills").append(make("p", { class: "pb-quiet" }, `${named(fair[0])} was trained ${AIMS[models[fair[0]].goal]}.`));
     pills("Beside:", lefts, "left", named);
 
     const dots = (share, kind) => {

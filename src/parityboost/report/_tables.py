@@ -195,7 +195,7 @@ def attributes(report: Row) -> Table:
         gap, small = _words.between_large(report, attribute, measure)
         row = {key: None if value != value else value for key, value in gap._asdict().items()}
         told = [_words.cell(report, attribute, rate) for rate in _words.TOLD[measure]]
-        known = UNDEFINED if row["value"] is None else "yes" if row["lower"] > 0 else "no"
+        known = UNDEFINED if row["value"] is None else "yes" if gap.lower > 0 else "no"
         known += f", without {small}" if small else ""
         rows.append([attribute, *told, interval(row, points), known])
     heads = [rate.what.format(positive=report["data"]["positive"]) for rate in _words.TOLD[measure]]
