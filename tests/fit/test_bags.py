@@ -778,5 +778,6 @@ def test_progress_is_that_of_all_trainings(options, capsys):
     model = ParityBoostClassifier(**SMALL, verbose=1, **options).fit(X, y, sensitive_features=group)
     lines = capsys.readouterr().err.splitlines()
     total = 36 * (2 if options.get("dial") else 1)
-    assert f"{'█' * 24} {total}/{total}" in lines[-2]
-    assert lines[-1].startswith(f"ParityBoostClassifier: θ = {model.theta_}, ")
+    assert f"{'█' * 12} {total}/{total}" in lines[-2]
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith(f"ParityBoost: θ = {model.theta_}, ")

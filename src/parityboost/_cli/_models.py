@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,8 +140,11 @@ def train(
             X, y, s, raw, test_size=share, random_state=parameters["random_state"], stratify=cells
         )
     known = labels.outcomes[y.to_numpy()] if labels.can_be_sorted else y
+    if sys.stderr.isatty():
+        model.verbose = 1
     with in_words_of_the_command_line(None if labels.can_be_sorted else labels.outcomes):
         model.fit(X, known, sensitive_features=raw)
+    model.verbose = 0  # of the model that is saved
     labels.name(model)
     if is_standard(model_path):
         standard_output().write(to_bytes(model))

@@ -18,7 +18,7 @@ class Progress:
     """
 
     def __init__(self, name: str, n_rounds: int, n_rows: int = 0, n_workers: int = 0) -> None:
-        self._name, self._n_rounds, self._started = name, n_rounds, time.perf_counter()
+        self._name, self._n_rounds, self._started = name.removesuffix("Classifier"), n_rounds, time.perf_counter()
         self._n_rows, self._n_workers = n_rows, n_workers
         self._in_place = sys.stderr.isatty()
         self._best, self._drawn = np.inf, 0.0
@@ -47,8 +47,8 @@ class Progress:
         if not self._in_place and j % max(self._n_rounds // 10, 1) and not last:
             return
         self._drawn = now
-        filled = 24 * j // self._n_rounds
-        bar = "█" * filled + "░" * (24 - filled)
+        filled = 12 * j // self._n_rounds
+        bar = "█" * filled + "░" * (12 - filled)
         line = (
             f"{self._name} {bar} {j:>{len(str(self._n_rounds))}}/{self._n_rounds}  objective {objective:.4f}  "
             f"best {self._best:.4f} at {theta}  {now - self._started:.1f} s"

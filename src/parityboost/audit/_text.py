@@ -12,7 +12,7 @@ from .._table.values import printable
 
 Row = dict[str, Any]
 
-WIDTH = 100  # of the terminal
+WIDTH = 80  # of the terminal
 UNDEFINED = "–"
 NO_BREAK = "\u00a0"  # a space at which no line ends; printed as an ordinary one
 OVERALL = {
@@ -185,7 +185,7 @@ def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
 
 
 def text(report: Row) -> str:
-    """For a terminal of 100 columns."""
+    """For a terminal of 80 columns."""
     lines = [_title(report), ""]
     for table in _tables(report, WIDTH):
         lines += [table.title, *_aligned(table.header, table.rows)]
