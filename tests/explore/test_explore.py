@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 from conftest import make_people
 from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
 from parityboost._stats.intervals import Rates, largest_difference, largest_of
+from parityboost._table.reading import Labels
 from parityboost.explain import shape_function
 from parityboost.explore import Explorer, explore
 
@@ -246,6 +247,18 @@ def test_too_many_groups_and_models_of_other_labels_are_refused():
         model.explore(X, y, sensitive_features=group, others={"words": logistic})
     with pytest.raises(ValueError, match="is that of the model itself"):
         model.explore(X, y, sensitive_features=group, others={"AdaFair": y})
+
+
+def test_labels_that_are_text_and_a_number_and_labels_that_are_unknown():
+    X, y, group = make_people(200)
+    model = AdaFairClassifier(n_estimators=3, random_state=0).fit(X, y, sensitive_features=group)
+    for bad, message in ((np.where(np.arange(200) == 7, 2, y), "0 and 1, got 2 in row 7"), (y[1:], "y 199")):
+        with pytest.raises(ValueError, match=message):
+            model.explore(X, bad, sensitive_features=group)
+    model.relabel(Labels(np.array(["no", 1], dtype=object), 1), [])
+    mixed = np.where(y == 1, 1, "no").astype(object)
+    mixed[y == 1] = 1
+    assert model.explore(X, mixed, sensitive_features=group).record["groups"][0]["right"] == y[group == "a"].sum()
 
 
 def packed(page):

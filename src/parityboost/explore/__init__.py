@@ -253,7 +253,7 @@ def explore_model(
     check_model(model)
     table, labels = new_rows(model, X), model.about_.labels
     y = to_pandas(y)
-    codes, _ = read_target(y, len(table), labels.outcomes)
+    codes = _codes(y, len(table), labels)
     if favourable is not None:
         labels = Labels.of(labels.classes, labels.positive, favourable)
     above, name = _above(labels), type(model).__name__.removesuffix("Classifier")
@@ -340,6 +340,19 @@ def _explorer(
     people = People((codes == 1) == above, group, group_names(found), weights)
     points = _alternatives(alternatives, names)
     return Explorer(record(people, models, points, above, float(confidence), int(least), **said))
+
+
+def _codes(y: Any, n_rows: int, labels: Labels) -> Any:
+    """1 for the positive label and 0 for the negative one; labels that are text and a number have no order."""
+    values = pd.Series(list(y) if isinstance(y, tuple) else y).reset_index(drop=True)
+    check_length("y", len(values), n_rows)
+    negative, positive = ((values == label).fillna(False).to_numpy(bool) for label in labels.outcomes.tolist())
+    unknown = np.flatnonzero(~(negative | positive))
+    if len(unknown):
+        row = int(unknown[0])
+        known = " and ".join(map(short, labels.outcomes.tolist()))
+        raise ValueError(f"y must hold the labels of the model, {known}, got {short(values.tolist()[row])} in row {row}")
+    return positive.astype(np.int8)
 
 
 def _above(labels: Labels) -> bool:

@@ -288,7 +288,7 @@ def _explorer(
     own = _model.name_of(model)
     others = {f"{name} (baseline)" if name == own else name: each for name, each in other.items()}
     others = {name: each for name, each in others.items() if name != _compare.PLAIN_END and _has_scores(each, model)}
-    if len(np.unique(np.asarray(y))) < 2:
+    if len(pd.unique(pd.Series(np.asarray(y)))) < 2:
         return None
     kept = {key: options[key] for key in ("sample_weight", "favourable", "confidence", "min_group_size")}
     return explore_model(model, X, y, others=others, groups=frame, **groups_too, **kept).record
