@@ -1,5 +1,9 @@
-"""Draws the first picture of README and home page, from what the models predict: ``python docs/images/hero.py``."""
+"""Draws the first picture of README and home page, from what the models predict: ``python docs/images/hero.py``.
 
+``python docs/images/hero.py explorer.html`` writes the explorer of the same models, as ``make docs`` does.
+"""
+
+import sys
 from pathlib import Path
 
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -45,6 +49,7 @@ def explored(without=None):
         others=others,
         favourable=1,
         who="who earn over 50K",
+        title="Adult census: who gets a yes?",
     )
 
 
@@ -118,4 +123,7 @@ def draw():
 
 
 if __name__ == "__main__":
-    draw()
+    if len(sys.argv) > 1:
+        explored().save(sys.argv[1])
+    else:
+        draw()

@@ -33,6 +33,8 @@ BAD = {
     "logo.svg is drawn for the dark": "<img src='logo.svg' style='filter: invert(1)'>",
     "code is cut": "<div class='highlight'><pre style='overflow: auto; width: 9em'>all_code(of_the_page)</pre></div>",
     "a table is cut without a hint": "<div class='table-wrapper' style='overflow: auto; width: 2em'>everything</div>",
+    "a table is cut on the laptop": "<div class='table-wrapper' style='overflow: auto; width: 3em'>everything</div>",
+    "text on text": "<p style='position: absolute; top: 20px'>One.<p style='position: absolute; top: 25px'>Other.",
     "the contents of the page are hidden": "<div class='toc-drawer' style='position: fixed; right: -9em'>Menu</div>",
     "it went wrong": "<script>console.error('it went wrong')</script>",
     "undefined_name": "<script>undefined_name</script>",
@@ -125,6 +127,15 @@ def test_summaries_in_the_api_reference_end_where_the_sentence_does():
             summary = re.split(r"(?<!et al\.)(?<=\.)\s", first)[0]  # as Sphinx does
             assert summary.count("(") == summary.count(")"), f"{name}.{member}: {summary}"
             assert not re.search(r"\b(Eqs?|D\.M|Eq\.Op|Figs?)\.$", summary), f"{name}.{member}: {summary}"
+
+
+def test_an_agent_finds_every_page_of_the_guide_in_plain_text():
+    told = conf.llms()
+    guide = re.search(r"## Guide\n\n(.*)", told, re.S)[1]
+    for path in (DOCS / "guide").glob("*.md"):
+        assert path.stem == "index" or f"](_sources/guide/{path.name}): " in guide, path
+    for link in re.findall(r"\]\(_sources/(\S+?)\)", told):
+        assert (DOCS / link).is_file() or link == "gallery/index.md", link
 
 
 def described(text):
