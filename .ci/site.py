@@ -1,9 +1,9 @@
 """Looks at the built site in a browser: ``python .ci/site.py docs/_build/html docs/_build/screenshots``.
 
 Every page is opened at the width of a laptop and of a phone; pictures are kept, but not of the API's. A page is at
-fault if it is wider than the window, if code is cut or the contents are hidden on the laptop, if a wide table gives no
-hint that it goes on, if a picture is missing, if the console shows an error, or if it asks for anything outside the
-site. Where no browser is installed, it says so.
+fault if it is wider than the window, if text lies on text, if code or a table is cut or the contents are hidden on the
+laptop, if a table that is wide for the phone gives no hint that it goes on, if a picture is missing, if the console
+shows an error, or if it asks for anything outside the site. Where no browser is installed, it says so.
 """
 
 import shutil
@@ -20,6 +20,7 @@ SHOWN_DARK = ("index.html", "start.html", "guide/index.html", "results/README.ht
 FAULTS_SEEN = """async () => {
   await Promise.all([...document.images].map(x => { x.loading = 'eager'; return x.decode().catch(() => {}) }))
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))
+  const words_of = new Set(['P', 'LI', 'UL', 'OL', 'DL', 'DIV', 'TABLE', 'H1', 'H2', 'H3', 'H4', 'BUTTON', 'LABEL'])
   const faults = [], scrolls = x => x.scrollWidth > x.clientWidth + 1, laptop = innerWidth > 1000
   for (const part of [document.documentElement, ...document.querySelectorAll('.content')])
     if (scrolls(part)) faults.push(`${part.scrollWidth - part.clientWidth} px wider than the window`)
@@ -33,8 +34,24 @@ FAULTS_SEEN = """async () => {
     for (const code of document.querySelectorAll('.highlight pre'))
       if (scrolls(code)) faults.push(`code is cut: ${code.innerText.slice(0, 60)}`)
   for (const table of document.querySelectorAll('.table-wrapper'))
-    if (scrolls(table) && !getComputedStyle(table).backgroundImage.includes('gradient'))
+    if (scrolls(table) && laptop) faults.push('a table is cut on the laptop')
+    else if (scrolls(table) && !getComputedStyle(table).backgroundImage.includes('gradient'))
       faults.push('a table is cut without a hint')
+  const beside = '.sidebar-drawer, .toc-drawer, .screen, header'
+  const words = [...document.querySelectorAll('h1, h2, h3, h4, p, li, dt, dd, td, th, figcaption, label, button, text')]
+    .filter(x => x.textContent.trim() && x.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+    .filter(x => ![...x.children].some(y => words_of.has(y.tagName)) && !x.closest(beside))
+    .map(x => [x, x.getBoundingClientRect()]).filter(([x, a]) => a.width > 1 && a.height > 1)
+  words.sort(([, a], [, b]) => a.top - b.top)
+  const met = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2
+  for (let i = 0; i < words.length; i += 1)
+    for (let j = i + 1; j < words.length && words[j][1].top < words[i][1].bottom; j += 1)
+    {
+      const [[one, a], [other, b]] = [words[i], words[j]], cut = x => x.textContent.trim().slice(0, 30)
+      if (met(a, b) && !one.contains(other) && !other.contains(one))
+        faults.push(`text on text: ${cut(one)} | ${cut(other)}`)
+    }
   const contents = document.querySelector('.toc-drawer:not(.no-toc)')
   if (laptop && contents && contents.getBoundingClientRect().right > innerWidth + 1)
     faults.push('the contents of the page are hidden')

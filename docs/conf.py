@@ -64,7 +64,9 @@ html_theme = "furo"
 html_title = f"parityboost {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_copy_source = False
+html_copy_source = True  # llms.txt leads to the pages as they are written
+html_sourcelink_suffix = ""
+html_show_sourcelink = False
 html_logo = html_favicon = "_static/logo.svg"
 html_theme_options = theme_options(REPOSITORY)
 
@@ -152,14 +154,39 @@ def describe(
     )
 
 
-def sample_report(app: Any, exception: Exception | None) -> None:
-    """The report that the home page links to."""
+def live_pages(app: Any, exception: Exception | None) -> None:
+    """The explorer that is on the home page, and the report that it links to; what an agent reads first."""
     if exception is None and app.builder.format == "html":
-        script = ROOT / "docs" / "images" / "sample_report.py"
-        subprocess.run(
-            [sys.executable, str(script), str(Path(app.outdir) / "sample-report.html")],
-            check=True,
-        )
+        out = Path(app.outdir)
+        for script, page in (("hero", "explorer"), ("sample_report", "sample-report")):
+            path = ROOT / "docs" / "images" / f"{script}.py"
+            subprocess.run(
+                [sys.executable, str(path), str(out / f"{page}.html")], check=True
+            )
+        (out / "llms.txt").write_text(llms(), encoding="utf8")
+
+
+def llms() -> str:
+    """The pages in plain Markdown, with a sentence about each: https://llmstxt.org."""
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf8")
+    guide = (ROOT / "docs" / "guide" / "index.md").read_text(encoding="utf8")
+    cards = (
+        r":::\{grid-item-card\} (.+)\n:link: (\S+)\n:link-type: doc\n((?:.+\n)+?):::"
+    )
+    lines = [f"# {project}", "", f"> {PROJECT['description']}", ""]
+    lines += [
+        "Start with `ParityBoostClassifier`: `fit(X, y, sensitive_features=…)`, then `predict(X)`.",
+        "`model.explore(X, y, sensitive_features=…)` compares models at equal numbers of yeses.",
+        "",
+    ]
+    for title, text, folder in (("Pages", index, ""), ("Guide", guide, "guide/")):
+        lines += [f"## {title}", ""]
+        for name, link, words in re.findall(cards, text):
+            page = (ROOT / "docs" / folder / link).resolve()
+            where = page.relative_to(ROOT / "docs").as_posix()
+            lines.append(f"- [{name}](_sources/{where}.md): {' '.join(words.split())}")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def visit_math(self: Any, node: nodes.Element) -> None:
@@ -175,7 +202,7 @@ def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", results_stand_alone)
     app.connect("html-page-context", describe)
-    app.connect("build-finished", sample_report)
+    app.connect("build-finished", live_pages)
     app.add_html_math_renderer(
         "mathml",
         inline_renderers=(visit_math, None),

@@ -14,7 +14,10 @@ from sklearn.model_selection import train_test_split
 from parityboost import ParityBoostClassifier, report
 from parityboost.datasets import load_adult
 
-WIDTH, HEIGHT = 1000, 760  # of the part of the page that the thumbnail shows
+WIDTH, HEIGHT = (
+    1000,
+    700,
+)  # of the part of the page that the thumbnail shows, each pixel twice as fine
 
 
 def write(path: Path) -> None:
@@ -50,11 +53,13 @@ def draw(path: Path) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=2
+        )
         page.goto(page_file.as_uri())
         page.screenshot(path=shot)
         browser.close()
-        Image.open(shot).convert("RGB").quantize(64).save(path, optimize=True)
+        Image.open(shot).convert("RGB").quantize(32).save(path, optimize=True)
 
 
 if __name__ == "__main__":

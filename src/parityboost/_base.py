@@ -27,6 +27,7 @@ from ._io.limits import too_large
 from ._model.glass_box import About, FittedModel, FitWarning, GlassBox, log_probabilities, probabilities
 from ._model.grid import on_fine_grid
 from ._model.groups import GroupSource, sensitive_positions
+from ._notebook import Frontier
 from ._table.grouping import Grouping, Sensitive
 from ._table.reading import LabelledRows, Labels, find_label, read_rows, read_validation
 from ._table.sources import read_table
@@ -412,7 +413,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
                 self._frontier = self._frontier_of(self._selection)
             points = self._frontier
         table = self._frontier_table(as_table(points, self.groups_.tolist()))
-        return _up_to(table, max_violation)
+        return Frontier(_up_to(table, max_violation))
 
     def _frontier_table(self, points: pd.DataFrame) -> pd.DataFrame:
         return points
@@ -432,6 +433,80 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         part = X if len(rows.positions) == len(X) else take_rows(X, rows.positions)
         weight = np.empty(0) if rows.weights is None else rows.weights
         return SelectionData(rows.cell, weight, len(about.groups), lambda: self._stages(part))
+
+    # Showing: the rooms that do it read this one, so they are called by their names, when they are asked for
+
+    def explore(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        others: Mapping[str, Any] | None = None,
+        sample_weight: Any = None,
+        favourable: Any = None,
+        **words: Any,
+    ) -> Any:
+        """The trade-off explorer: one small page that shows whom the model finds, at every number of yeses.
+
+        It opens in a notebook, and ``save`` writes it as one HTML file that works offline. With a dial, the plain end
+        is shown beside the model.
+
+        Parameters
+        ----------
+        X, y : DataFrame or array-like, array-like
+            Data that the model was *not* trained on.
+        sensitive_features : array-like, Series, dict or DataFrame, optional
+            The group of each row; several columns are crossed. Not needed if ``sensitive_feature`` names columns of X.
+        others : mapping from name to fitted classifier or scores, optional
+            Models to compare with, of this package or any other; or their scores for the positive label on these rows.
+            Those of this package that were trained for another notion become choices of what to make equal.
+        sample_weight : array-like of shape (n_samples,), optional
+            Sampling weights of the rows.
+        favourable : label, optional
+            The label that is favourable to the person, the "yes" of the page. By default what the model was fitted
+            with, or else the positive label.
+        **words
+            ``who``, ``title``, ``alternatives``, ``certificate``, ``confidence`` and ``min_group_size`` of
+            :func:`parityboost.explore.explore`.
+
+        Returns
+        -------
+        Explorer
+            See :class:`parityboost.explore.Explorer`.
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier(
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
+        ... )
+        >>> X, y, sex = adult.data[:30000], adult.target[:30000], adult.data["sex"][:30000]
+        >>> model = model.fit(X, y, sensitive_features=sex)
+        >>> new, known = adult.data[30000:], adult.target[30000:]
+        >>> explorer = model.explore(
+        ...     new, known, sensitive_features=new["sex"], who="who earn over 50K"
+        ... )
+        >>> explorer.save("explorer.html")  # doctest: +SKIP
+        """
+        from importlib import import_module
+
+        given = {"sensitive_features": sensitive_features, "others": others, "sample_weight": sample_weight}
+        explore_model = import_module("parityboost.explore").explore_model
+        return explore_model(self, X, y, favourable=favourable, **given, **words)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: of a fitted model the explorer of the rows it was chosen on, then its features."""
+        from importlib import import_module
+
+        if not self.__sklearn_is_fitted__():
+            return str(super()._html_repr())
+        return str(import_module("parityboost.explore").show(self))
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
 
     # Files
 

@@ -42,6 +42,8 @@ def _make_app() -> "typer.Typer":
     of_favourable = Option(None, help=which_is_good, show_default="not stated")
     of_report = Option(None, help="Also write a report (.html, .md or .json).")
     of_title = Option(None, help="Heading of the report.", show_default="the file's name")
+    whom = 'Whom a yes is right for, after "of 100 people": "who pay back".'
+    of_who = Option(None, help=whom, show_default="whose TARGET is LABEL")
     of_about = Option(None, help="TOML file for the model card: purpose, owner, intended_use and so on.")
     of_limit = Option(
         None, help="Exit with 1 if the gap trained for is undefined or its whole interval lies above this."
@@ -205,6 +207,7 @@ def _make_app() -> "typer.Typer":
             None, help="Measures that --fail-above looks at.", show_default="the four notions'"
         ),
         report: Path | None = of_report,
+        explorer: Path | None = Option(None, help="Also write the page that moves along the --scores (.html)."),
         title: str | None = of_title,
         about: Path | None = of_about,
         bands: list[str] | None = of_bands,
@@ -225,8 +228,8 @@ def _make_app() -> "typer.Typer":
             columns = {"target": target, "prediction": prediction} | named
             told, too_far = _audits.run(wanted, data, columns, sensitive, stated, grouping, page, text_format)
         else:
-            given = data, str(target), str(prediction), sensitive, named, stated, grouping, page, measure, text_format
-            told, too_far = _models.audit(*given)
+            roles = data, str(target), str(prediction), sensitive, named
+            told, too_far = _models.audit(*roles, stated, grouping, page, measure, explorer, text_format)
         say("\n".join(told))
         stop_if(too_far)
 
@@ -255,6 +258,28 @@ def _make_app() -> "typer.Typer":
         told, too_far = _report.report(*given)
         say(told)
         stop_if(too_far)
+
+    @app.command(cls=ours)
+    def explore(
+        model: Path = Argument(..., help="A model file."),
+        data: Path = Argument(..., help=f"Rows that it was not trained on, with their labels: {TABLE}."),
+        target: str = Option(..., help="Column of the true labels."),
+        sensitive: list[str] = Option(..., help="Sensitive column or columns, as in training."),
+        out: Path = Option(Path("explorer.html"), help="Where to write the page."),
+        against: list[Path] | None = Option(None, help="Model files to compare with."),
+        favourable: str | None = of_favourable,
+        who: str | None = of_who,
+        title: str | None = of_title,
+        encoding: str | None = of_encoding,
+        sep: str | None = of_sep,
+        decimal: str | None = of_decimal,
+    ) -> None:
+        """Whom a saved model finds at every number of yeses, as one small page to move along and to share."""
+        from ._cli import _report
+
+        words = {"favourable": favourable, "who": who, "title": title}
+        text_format = read_format(encoding, sep, decimal)
+        say(_report.explore(model, data, target, sensitive, out, against or [], words, text_format))
 
     @app.command(cls=ours)
     def explain(

@@ -454,3 +454,20 @@ def test_intervals_of_weighted_data_cover(rarely_drawn):
         found = audit(y[kept], p[kept], sensitive_features=s[kept], sample_weight=1 / chance[kept], n_bootstrap=1000)
         covered += found.measures.set_index("measure").loc[names, "lower"].to_numpy() == 0  # no gap in truth
     assert (covered / 200 >= 0.92).all(), covered
+
+
+def test_with_scores_there_is_an_explorer_with_the_predictions_as_its_mark():
+    y, p, scores, w, who = make_case()
+    found = audit(y, p, sensitive_features=who, scores=scores, sample_weight=w, favourable=1)
+    record = found.explorer.record
+    (model,) = record["models"]
+    assert record["stated"] and model["cuts"][model["own"]] <= 0.45
+    widest = found.measures[found.measures["measure"] == "disparate_mistreatment"].iloc[: who.shape[1]]
+    column = who[widest.loc[widest["value"].idxmax(), "attribute"]]
+    assert [group["name"] for group in record["groups"]] == sorted(column.unique())
+    shown = found.explorer.table(record["stops"][model["own"]])
+    groups = found.groups.set_index(["attribute", "group"]).loc[column.name]
+    assert shown.loc["the model", "found"].to_numpy() == pytest.approx(100 * groups["tpr"].to_numpy(), abs=1e-3)
+    other_way = audit(y, 1 - p, sensitive_features=who, scores=scores)
+    assert other_way.explorer.record["models"][0]["own"] is None  # no cut-off of the scores gives these
+    assert audit(y, p, sensitive_features=who).explorer is None

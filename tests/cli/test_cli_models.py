@@ -618,7 +618,7 @@ def test_reports_are_written_for_a_model_and_for_an_audit(folder):
     assert result.exit_code == 0, result.output
     assert "On 6,000 rows that were held out" in result.output
     page = (folder / "model.html").read_text(encoding="utf8")
-    assert "AdaBoost" in page
+    assert "plain boosting" in page
     judged = ["--target", "income", "--prediction", "prediction", "--sensitive", "sex", "race"]
     run("predict", folder / "reported.json", folder / "new.csv", "--out", folder / "reported.csv")
     result = run("audit", folder / "reported.csv", *judged, "--positive", "<=50K", "--report", folder / "audit.json")

@@ -422,12 +422,9 @@ def test_bands_and_missing_groups(people, folder, tmp_path):
 def test_equal_groups_are_two_different_ones(tmp_path):
     (tmp_path / "t.csv").write_text("g,y,p\n" + "a,1,1\nb,1,1\na,0,0\nb,0,0\na,1,0\nb,1,0\na,0,1\nb,0,1\n" * 10)
     told = run_well("audit", tmp_path / "t.csv", "--target", "y", "--prediction", "p", "--sensitive", "g").stdout
-    for line in told.splitlines():
-        if (
-            line.startswith(("statistical parity", "equal opportunity", "accuracy  ", "precision  "))
-            and "0.000 [" in line
-        ):
-            assert re.search(r"a 0\.500, b 0\.500", line), line
+    told = " ".join(told.split())  # lines that are broken
+    for name in ("statistical parity", "equal opportunity"):
+        assert re.search(rf"{name} 0\.000 \[[\d., ]+\] [\w ]+: a 0\.500, b 0\.500", told), name
     assert told.count("a 0.500, b 0.500") >= 5
 
 

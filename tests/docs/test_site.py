@@ -33,6 +33,8 @@ BAD = {
     "logo.svg is drawn for the dark": "<img src='logo.svg' style='filter: invert(1)'>",
     "code is cut": "<div class='highlight'><pre style='overflow: auto; width: 9em'>all_code(of_the_page)</pre></div>",
     "a table is cut without a hint": "<div class='table-wrapper' style='overflow: auto; width: 2em'>everything</div>",
+    "a table is cut on the laptop": "<div class='table-wrapper' style='overflow: auto; width: 3em'>everything</div>",
+    "text on text": "<p style='position: absolute; top: 20px'>One.<p style='position: absolute; top: 25px'>Other.",
     "the contents of the page are hidden": "<div class='toc-drawer' style='position: fixed; right: -9em'>Menu</div>",
     "it went wrong": "<script>console.error('it went wrong')</script>",
     "undefined_name": "<script>undefined_name</script>",
@@ -80,18 +82,19 @@ def test_the_readme_is_short_and_its_two_commands_are_there():
 @pytest.mark.slow
 def test_the_first_picture_and_the_readme_show_what_the_models_do():
     hero = load("hero", DOCS / "images" / "hero.py")
-    plain, fair = hero.measured()
+    models = dict(hero.measured(hero.explored()))
     picture, readme = ((ROOT / name).read_text(encoding="utf8") for name in ("docs/images/hero.svg", "README.md"))
     said = re.search(r"<title>(.*)</title>", picture)[1]
-    assert [int(number) for number in re.findall(r"(\d+)(?: of 100 (?:wo)?men\b| and| %|\.)", said)] == [
-        *plain[:2],
-        *fair[:2],
-        plain[2],
-        fair[2],
-    ]
+    for name in hero.NAMES:
+        women, men, right = models[name]
+        assert f"{name} {women} women and {men} men ({right:.1f} % right)" in said
+    women, men, _ = models[hero.ALONE]
+    assert f"finds {women} women and {men} men" in " ".join(readme.split())
+    price = models["gradient boosting"][2] - models["ParityBoost"][2]
+    assert f"The price is {price:.1f} points of accuracy against gradient boosting." in readme
     assert said in readme and said in (DOCS / "index.md").read_text(encoding="utf8")
-    women, men, right, _ = list(hero.measured(without="sex"))[1]
-    assert f"finds {women} % of the women and {men} % of the men, with an accuracy of {right} %" in readme
+    women, men, right = dict(hero.measured(hero.explored(without="sex")))["ParityBoost"]
+    assert f"finds {women} % of the women and {men} % of the men, with an accuracy of {right:.0f} %" in readme
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.name)
@@ -124,6 +127,15 @@ def test_summaries_in_the_api_reference_end_where_the_sentence_does():
             summary = re.split(r"(?<!et al\.)(?<=\.)\s", first)[0]  # as Sphinx does
             assert summary.count("(") == summary.count(")"), f"{name}.{member}: {summary}"
             assert not re.search(r"\b(Eqs?|D\.M|Eq\.Op|Figs?)\.$", summary), f"{name}.{member}: {summary}"
+
+
+def test_an_agent_finds_every_page_of_the_guide_in_plain_text():
+    told = conf.llms()
+    guide = re.search(r"## Guide\n\n(.*)", told, re.S)[1]
+    for path in (DOCS / "guide").glob("*.md"):
+        assert path.stem == "index" or f"](_sources/guide/{path.name}): " in guide, path
+    for link in re.findall(r"\]\(_sources/(\S+?)\)", told):
+        assert (DOCS / link).is_file() or link == "gallery/index.md", link
 
 
 def described(text):

@@ -314,14 +314,28 @@ def test_verbose_shows_progress_and_the_outcome(people, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 11
     assert "30/30" in lines[-2] and "objective" in lines[-2]
-    assert lines[-1].startswith("AdaFairClassifier: θ = ")
+    assert lines[-1].startswith("AdaFair: θ = ")
     assert "all rounds done" in lines[-1]
+
+
+def test_what_is_compiled_is_said_once_on_a_terminal(capsys, monkeypatch):
+    from parityboost._engine.kernels.compiling import say_that_it_compiles
+
+    say_that_it_compiles.cache_clear()
+    say_that_it_compiles()
+    assert capsys.readouterr().err == ""  # a file is no terminal
+    say_that_it_compiles.cache_clear()
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    say_that_it_compiles()
+    say_that_it_compiles()
+    assert capsys.readouterr().err == "compiling for this machine, once, about 20 s …\n"
 
 
 def test_verbose_redraws_one_line_on_a_terminal(people, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     fitted(people, verbose=1)
     out = capsys.readouterr().err
+    out = out.replace("compiling for this machine, once, about 20 s …\n", "")  # where nothing was compiled before
     assert out.count("\n") == 2
     assert "\r" in out
 

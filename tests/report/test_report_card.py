@@ -100,7 +100,7 @@ def test_markdown_has_the_header_of_hugging_face(fitted, people):
     assert '# A "title": yes' in body
     assert "To decide &lt;who>" in body and "Team \\| Hiring" in body
     assert "**Out of scope:** not given" in body
-    for part in ("## Facts", "## Results", "## Compared with AdaBoost", "## What you should not conclude"):
+    for part in ("## Facts", "## Results", "## Compared with plain boosting", "## What you should not conclude"):
         assert part in body
 
 

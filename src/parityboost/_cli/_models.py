@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -140,8 +141,11 @@ def train(
             X, y, s, raw, test_size=share, random_state=parameters["random_state"], stratify=cells
         )
     known = labels.outcomes[y.to_numpy()] if labels.can_be_sorted else y
+    if sys.stderr.isatty():
+        model.verbose = 1
     with in_words_of_the_command_line(None if labels.can_be_sorted else labels.outcomes):
         model.fit(X, known, sensitive_features=raw)
+    model.verbose = 0  # of the model that is saved
     labels.name(model)
     if is_standard(model_path):
         standard_output().write(to_bytes(model))
@@ -158,7 +162,7 @@ def train(
         from ..report._compare import fit_plain
 
         baseline = AdaBoostClassifier(model.n_estimators, positive=labels.parameters["positive"]).fit(X, known)
-        plain = fit_plain(model, X, known) if notion.gaps else None  # at the same objective
+        plain = fit_plain(model, (X, known)) if notion.gaps else None  # at the same objective
         for other in (baseline, plain):
             if other is not None:
                 labels.name(other)
@@ -188,8 +192,7 @@ def train(
             X_new,
             pd.Series(true, index=y_new.index, name=target),
             sensitive_features=raw_new,
-            baseline=baseline,
-            plain=plain,
+            baseline=baseline if plain is None else plain,
             title=page.title or f"Fairness report: {source.name}",
             about=page.about,
             model_file=None if is_standard(model_path) else model_path,
@@ -361,14 +364,17 @@ def audit(
     grouping: Grouping,
     page: Page,
     measures: list[str] | None,
+    explorer: Path | None,
     text_format: TextFormat,
 ) -> tuple[list[str], list[str]]:
     """Audit the predictions in a file; return what to tell the user, and which limits are not kept.
 
     ``named`` are the columns of scores and weights, if there are any.
     """
-    check_files({"the data": data, "--about": page.about}, {"--report": page.path})
+    check_files({"the data": data, "--about": page.about}, {"--report": page.path, "--explorer": explorer})
     page.check("--report")
+    if named["scores"] is None and explorer is not None:
+        raise ValueError("--explorer needs --scores: what the page moves along are cut-offs of a score")
     with as_files(data=data) as files:
         table = read_file(files["data"], text_format)
     roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive}
@@ -391,6 +397,11 @@ def audit(
         limits: dict[str, Any] = {"limit": page.fail_above, "measures": measures or NOTIONS}
         write(page.path, build_audit(found, title=title, about=page.about, **limits))
         told.append(f"Report: {page.path}")
+    if explorer is not None:
+        if found.explorer is None:
+            raise ValueError("--explorer needs rows of both labels")
+        found.explorer.save(explorer)
+        told.append(f"Explorer: {explorer}")
     return told, too_far
 
 

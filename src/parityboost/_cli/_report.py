@@ -66,6 +66,33 @@ def report(
     return f"{len(X):,} rows. Report: {page.path}", too_far
 
 
+def explore(
+    model_path: Path,
+    data: Path,
+    target: str,
+    sensitive: list[str],
+    out: Path,
+    against: list[Path],
+    words: dict[str, Any],
+    text_format: TextFormat,
+) -> str:
+    """Write the explorer of a saved model; return what to tell the user."""
+    from .. import load
+
+    inputs: dict[str, Path | None] = {"the model": model_path, "the data": data}
+    inputs |= {f"--against {path}": path for path in against}
+    check_files(inputs, {"--out": out})
+    check_model_file("explore", model_path, f"parityboost explore model.json {model_path} --target … --sensitive …")
+    with as_files(model=model_path, data=data) as files:
+        model = load(files["model"])
+        X, y, groups = _read(files["data"], model, target, sensitive, text_format)
+        others = {path.stem: _other(load(path), model, path) for path in against}
+        words |= {"title": words["title"] or ("standard input" if is_standard(data) else data.name)}
+        found = model.explore(X, y, sensitive_features=groups, others=others, **words)
+    found.save(out)
+    return f"{len(X):,} rows. Explorer: {out}"
+
+
 def _read(
     data: Path, model: Any, target: str, sensitive: list[str], text_format: TextFormat
 ) -> tuple[pd.DataFrame, pd.Series[Any], pd.DataFrame]:

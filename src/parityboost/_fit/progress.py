@@ -18,7 +18,7 @@ REASONS = {
     "termination": "no learner better than chance",
     "no_change": "no improvement",
 }
-WIDTH = 24
+WIDTH = 8
 # Nobody knows when a training ends that stops by itself: where lines stay, there is one for so many of its rounds.
 ROUNDS_PER_LINE = 100
 
@@ -34,7 +34,8 @@ class Progress:
     def __init__(
         self, name: str, n_rounds: int, is_open: bool, n_trainings: int = 1, n_rows: int = 0, n_workers: int = 0
     ) -> None:
-        self._name, self._n_rounds, self._is_open, self._n_trainings = name, n_rounds, is_open, n_trainings
+        self._name, self._n_rounds = name.removesuffix("Classifier"), n_rounds
+        self._is_open, self._n_trainings = is_open, n_trainings
         self._n_rows, self._n_workers, self._started = n_rows, n_workers, time.perf_counter()
         self._in_place = sys.stderr.isatty()
         self._drawn = 0.0
@@ -53,10 +54,13 @@ class Progress:
     def _round(self, k: int, j: int, _: Any, objective: float, theta: int) -> None:
         with self._lock:
             self._at[k], self._best[k] = j, min(self._best[k], objective)
-            where = f"round {j}"
-            if self._n_trainings > 1:
-                where = f"training {k + 1}, {where}"
-            self._shown = f"{where}  objective {objective:.4f}  best {self._best[k]:.4f} at {theta}"
+            best = f"best {self._best[k]:.4f} at {theta}"
+            if not self._is_open:
+                self._shown = f"objective {objective:.4f}  {best}"
+            elif self._n_trainings > 1:
+                self._shown = f"training {k + 1}, round {j}, {best}"
+            else:
+                self._shown = f"round {j}  objective {objective:.4f}  {best}"
             done = sum(self._at)
             of_all = self._n_rounds * self._n_trainings
             is_due = j % ROUNDS_PER_LINE == 0 if self._is_open else done % max(of_all // 10, 1) == 0 or done == of_all

@@ -17,6 +17,7 @@ from .._io.json_values import to_plain
 from .._table.grouping import sensitive_frame
 from .._table.lazy import Distinct, distinct_rows, is_collection
 from .._table.weights import read_fit_weights
+from ..explore import Explorer, cut_of, explore
 from . import _text
 from ._labels import read_labels, read_scores
 from ._local_law import LocalLaw144, local_law_144
@@ -63,6 +64,9 @@ class Audit:
         The bins behind it: mean score and observed share of positives of each group between two deciles of all scores.
     settings : dict
         Number of rows, positive and favourable label, confidence, and the other arguments that the figures depend on.
+    explorer : Explorer or None
+        If scores were given, the page that moves along their cut-offs, for the sensitive column whose groups are
+        furthest apart: see :class:`parityboost.explore.Explorer`.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Audit:
     calibration: pd.DataFrame | None
     reliability: pd.DataFrame | None
     settings: dict[str, Any]
+    explorer: Explorer | None = None
 
     def exceeds(self, limit: float, measure: str | None = None) -> pd.DataFrame:
         """The rows of ``measures`` whose whole interval lies above the limit: more than chance is needed to explain it.
@@ -147,7 +152,8 @@ class Audit:
         return _text.markdown(self.to_dict())
 
     def _repr_html_(self) -> str:
-        return _text.html(self.to_dict())
+        first = "" if self.explorer is None else self.explorer._repr_html_()
+        return first + _text.html(self.to_dict())
 
     def __str__(self) -> str:
         return _text.text(self.to_dict())
@@ -313,7 +319,36 @@ def audit(
         "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "min_group_size": int(min_group_size),
     }
-    return Audit(overall=overall_table(data, confidence), settings=settings, **joined)  # type: ignore[arg-type]
+    apart = joined["measures"]
+    assert apart is not None
+    sizes = apart.loc[apart["measure"] == "disparate_mistreatment", "value"].to_numpy()[: frame.shape[1]]
+    column = frame.iloc[:, [int(np.argmax(np.nan_to_num(sizes)))]]
+    options = {"confidence": confidence, "min_group_size": int(min_group_size)}
+    moved = _explorer(data, column, (positive, good), getattr(y_true, "name", None), options)
+    overall = overall_table(data, confidence)
+    return Audit(overall=overall, settings=settings, explorer=moved, **joined)  # type: ignore[arg-type]
+
+
+def _explorer(data: Data, groups: pd.DataFrame, labels: tuple[Any, Any], target: Any, options: Any) -> Explorer | None:
+    """The page that moves along the scores. It has a mark if some cut-off of them gives just these predictions."""
+    if data.scores is None or data.y.all() or not data.y.any():
+        return None
+    positive, good = labels
+    stated = None if good is None else bool(good == positive)
+    label = short(positive if good is None else good)
+    who = f"who truly are {label}" if target is None else f"whose {target} is {label}"
+    cut = cut_of(data.scores, data.p)
+    return explore(
+        data.y,
+        {"the model": data.scores},
+        sensitive_features=groups,
+        sample_weight=data.weights,
+        positive_label=True,
+        favourable=stated,
+        cutoffs={} if cut is None else {"the model": cut},
+        who=who,
+        **options,
+    )
 
 
 def _audit_selection(

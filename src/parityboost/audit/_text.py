@@ -12,7 +12,7 @@ from .._table.values import printable
 
 Row = dict[str, Any]
 
-WIDTH = 100  # of the terminal
+WIDTH = 80  # of the terminal
 UNDEFINED = "–"
 NO_BREAK = "\u00a0"  # a space at which no line ends; printed as an ordinary one
 OVERALL = {
@@ -48,7 +48,7 @@ MEASURES = {
 # What a difference means: of the group with the lower or the higher rate, compared with the other.
 FINDINGS = {
     "statistical_parity": ("lowest", "{0} is predicted positive {points} points less often than {1}"),
-    "equal_opportunity": ("highest", "of the true positives, {0} is missed {points} points more often than {1}"),
+    "equal_opportunity": ("lowest", "of the true positives, {0} is found {points} points less often than {1}"),
     "predictive_equality": (
         "highest",
         "of the true negatives, {0} is wrongly predicted positive {points} points more often than {1}",
@@ -62,7 +62,7 @@ FINDINGS = {
 # What it is a difference in.
 SUBJECTS = {
     "statistical_parity": "positive predictions",
-    "equal_opportunity": "missed positives",
+    "equal_opportunity": "people found",
     "predictive_equality": "false alarms",
     "accuracy_difference": "accuracy",
     "precision_difference": "precision",
@@ -124,11 +124,22 @@ def favours(settings: Row) -> bool | None:
     return None if favourable is None else bool(favourable == settings["positive_label"])
 
 
+def as_found(row: Row) -> Row:
+    """A difference in the share missed, as what it is in the share found."""
+    if row["rate"] != "fnr":
+        return row
+    ends = {"lowest": "highest", "highest": "lowest"}
+    turned = {end: row[other] for end, other in ends.items()}
+    turned |= {f"{end}_n": row[f"{other}_n"] for end, other in ends.items()}
+    return row | turned | {f"{end}_rate": 1.0 - row[f"{other}_rate"] for end, other in ends.items()} | {"rate": "tpr"}
+
+
 def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
     attribute, measure = row["attribute"], row["measure"]
-    subject = SUBJECTS[measure] + {"equal_opportunity": " (FNR)", "predictive_equality": " (FPR)"}.get(measure, "")
+    subject = SUBJECTS[measure] + {"equal_opportunity": " (TPR)", "predictive_equality": " (FPR)"}.get(measure, "")
     if row["value"] is None:
         return f"{attribute}: {subject} cannot be compared ({row['note']})."
+    row = as_found(row)
     first, pattern = FINDINGS[measure]
     second = "highest" if first == "lowest" else "lowest"
     names = [in_a_sentence(attribute, row[which]) for which in (first, second)]
@@ -174,7 +185,7 @@ def finding(row: Row, groups: list[Row], level: str, settings: Row) -> str:
 
 
 def text(report: Row) -> str:
-    """For a terminal of 100 columns."""
+    """For a terminal of 80 columns."""
     lines = [_title(report), ""]
     for table in _tables(report, WIDTH):
         lines += [table.title, *_aligned(table.header, table.rows)]

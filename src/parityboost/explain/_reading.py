@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Codes, Floats
 from .._base import FairClassifier
+from .._choice.frontier import SelectionData
 from .._engine.threads import Team
 from .._model.dial import Dial
 from .._model.glass_box import GlassBox
@@ -89,10 +91,21 @@ def feature_source(model: Any, feature: str, X: Any) -> Source:
     return sources[position]
 
 
-def scores_of(model: Any, X: Any) -> Floats:
+def scores_of(model: Any, X: Any, sensitive_features: Any = None) -> Floats:
     """The score of each row: above 0 for the positive label, whichever of the classes it is."""
-    scores: Floats = model.about_.labels.signed(model.decision_function(X))
+    decision = model.decision_function(X, sensitive_features=sensitive_features)
+    scores: Floats = model.about_.labels.signed(decision)
     return scores
+
+
+def chosen_on(model: Any) -> tuple[SelectionData, Floats] | None:
+    """The rows that a model was chosen on, and its margins there; None if it was loaded, or holds no rows."""
+    selection = model._selection
+    if not selection:
+        return None
+    dial = dial_of(model)
+    at = model.theta_ - 1 if hasattr(model, "set_theta") else 0 if dial is None else dial.weights.index(model.fairness_)
+    return selection, next(islice(selection.margins(), at, None))
 
 
 def dial_of(model: Any) -> Dial | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._arrays import Floats, Positions
 from .._engine.codes import MISSING
 from .._model.tables import Pair
+from .._notebook import bars
 from .._table.binning import CategoricalColumn, Column
 from .._table.sources import Source
 
@@ -79,6 +80,10 @@ class ShapeFunction:
         beyond = self.missing if self.other is None else self.other
         scores: Floats = np.array([*self.scores, self.missing, beyond])[axis.positions(values)]
         return scores
+
+    def _repr_html_(self) -> str:
+        table = self.frame()
+        return bars(f"What {self.feature} adds to the score", zip(table["value"], table["score"], strict=True))
 
     def frame(self) -> pd.DataFrame:
         """A table to read: each interval or category with its score, then other categories and the missing values."""

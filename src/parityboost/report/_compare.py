@@ -16,7 +16,6 @@ from .._model.glass_box import FitWarning
 from .._stats.intervals import Interval, critical_z
 from .._table.grouping import group_name, read_groups
 from .._table.values import take_rows
-from ..adaboost import AdaBoostClassifier
 from ..audit import Audit, audit
 from ..audit._text import Row
 from ..estimators import AdaFairClassifier
@@ -28,16 +27,14 @@ Bools = NDArray[np.bool_]
 
 
 # The plain model in a sentence. AdaBoost is none: it is after accuracy, whatever the model is after.
-PLAIN = "plain boosting with the same objective"
+PLAIN, PLAIN_END = "plain boosting", "plain end"
 SAME = {"n_estimators", "estimator", "criterion", "max_bins", "categorical_features", "n_jobs"}  # in both models
 
 
-def fit_baseline(model: AdaFairClassifier, train: tuple[Any, Any]) -> AdaBoostClassifier:
-    if not isinstance(train, (tuple, list)) or len(train) != 2:
-        raise ValueError("train must be (X_train, y_train), the data to fit plain AdaBoost on")
-    baseline = AdaBoostClassifier(**_given(model, SAME), positive=model.positive_)
-    baseline.fit(*train)
-    return baseline
+def name_beside(baseline: Any) -> str:
+    """How the page calls the model to compare with."""
+    paper = type(baseline) is AdaFairClassifier and not baseline.about_.settings.notion.gaps
+    return PLAIN if paper else name_of(baseline)
 
 
 def _given(model: Any, names: Set[str]) -> dict[str, Any]:
@@ -45,11 +42,13 @@ def _given(model: Any, names: Set[str]) -> dict[str, Any]:
     return {name: value for name, value in model.get_params(deep=False).items() if name in names}
 
 
-def fit_plain(model: AdaFairClassifier, X: Any, y: Any) -> AdaFairClassifier:
+def fit_plain(model: AdaFairClassifier, train: tuple[Any, Any]) -> AdaFairClassifier:
     """Boosting with the learners of the model and its objective, but for the violation: θ and threshold are chosen too.
 
     What a fair model gives up, and what it gains, is seen beside this one.
     """
+    if not isinstance(train, (tuple, list)) or len(train) != 2:
+        raise ValueError("train must be (X_train, y_train), the data to fit a plain model on")
     same = SAME | {"update", "learning_rate", "max_depth", "interaction_cst", "monotonic_cst"}
     weight = "balanced" if model.class_weight == "balanced_groups" else model.class_weight  # it is given no groups
     plain = AdaFairClassifier(
@@ -63,7 +62,7 @@ def fit_plain(model: AdaFairClassifier, X: Any, y: Any) -> AdaFairClassifier:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # what there is to say is said about the model
-        plain.fit(X, y)
+        plain.fit(*train)
     return plain
 
 
@@ -82,7 +81,7 @@ def comparison(name: str, others: Any, audited: Audit, y: Any, predicted: Any, o
             both = {"baseline": baseline._asdict(), "model": model._asdict()}
             names = {"attribute": now["attribute"], "measure": now["measure"]}
             rows.append(names | both | gap_change(baseline, model))
-    told = ["attribute", "group", "selection_rate", "fnr", "fpr"]
+    told = ["attribute", "group", "selection_rate", "tpr", "fpr"]
     return {"baseline": name, "rows": rows, "groups": other.groups[told].to_dict("records")}
 
 
@@ -90,7 +89,7 @@ def comparison(name: str, others: Any, audited: Audit, y: Any, predicted: Any, o
 _ABOUT = {"sp": "all", "fnr": "positives", "fpr": "negatives"}
 
 
-def gaps(model: AdaFairClassifier, baseline: Any, X: Any, positive: Any, frame: Any, weights: Any) -> list[Row]:
+def gaps(model: Any, other: str, baseline: Any, X: Any, positive: Any, frame: Any, weights: Any) -> list[Row]:
     """How much each feature adds to the difference in mean score between the two groups that are furthest apart."""
     if no_tables(model) is not None:
         return []
@@ -98,8 +97,7 @@ def gaps(model: AdaFairClassifier, baseline: Any, X: Any, positive: Any, frame: 
     # The scores of a baseline that predicts the other label as positive are no sums to put beside ours.
     alike = isinstance(baseline, FairClassifier) and bool(np.all(baseline.positive_ == model.positive_))
     if alike and no_tables(baseline) is None:
-        name = name_of(baseline)
-        models = {f"{name} (baseline)" if name in models else name: baseline} | models
+        models = {f"{other} (baseline)" if other in models else other: baseline} | models
     wanted = dict.fromkeys(_ABOUT.get(gap.name, "all") for gap in model.about_.settings.notion.gaps)
     parts = []
     for about in wanted or ["all"]:

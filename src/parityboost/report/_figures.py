@@ -37,7 +37,7 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
     rows = of(report["audit"]["groups"], attribute)
     roles = _chart.group_roles(len(rows))
     positive, other = report["data"]["positive"], (report["comparison"] or {"baseline": "", "groups": []})
-    rates = {"selection_rate": f"Predicted “{cut(positive, LEGEND)}”", "fnr": "Missed", "fpr": "False alarms"}
+    rates = {"selection_rate": f"Predicted “{cut(positive, LEGEND)}”", "tpr": "Found", "fpr": "False alarms"}
     compared = {row["group"]: row for row in of(other["groups"], attribute)}
     shown = {name: [row for row in rows if row[name] is not None] for name in rates}
     marks: list[Any] = []
@@ -63,8 +63,8 @@ def groups(report: Row, attribute: str, at: int) -> Figure:
     drawn["layout"]["margin"]["t"] = 4
     grey = f" Grey circles: {other['baseline']}, on the same rows." if compared else ""
     caption = (
-        f"Each dot is a group of {attribute}, the line through it its interval.{grey} Missed: of those who truly are "
-        f"“{positive}”, the share that is not predicted so. False alarms: of all others, the share that is. Where the "
+        f"Each dot is a group of {attribute}, the line through it its interval.{grey} Found: of those who truly are "
+        f"“{positive}”, the share that is predicted so. False alarms: of all others, the share that is, too. Where the "
         "lines of two groups do not overlap, chance hardly explains the difference."
     )
     return Figure(f"groups-{at}", f"The groups of {attribute}", caption, drawn, None)

@@ -12,6 +12,9 @@ from .._docs import documented
 from .._extras import install
 from .._io.atomic import write_atomically
 from ..audit._text import Row, of
+from ..explore._page import script as explorer_script
+from ..explore._page import script_json, section
+from ..explore._page import style as explorer_style
 from . import _card, _figures, _tables, _words
 from ._card import to_markdown
 from ._summary import build
@@ -75,9 +78,10 @@ def to_html(report: dict[str, Any]) -> str:
         live=_live(report),
         pairs=_figures.pairs_sentence(report["model"]) if figures["pairs"] else "",
         notes=[f"{row['group']}: {row['note']}" for row in report["audit"]["groups"] if row["note"]],
-        data=Markup(_script_json({"charts": charts, "rounds": report["rounds"]})),
-        style=Markup(_resource("_style.css")),
-        script=Markup(_resource("_script.js")),
+        explorer=Markup("" if report["explorer"] is None else section(report["explorer"], "explorer")),
+        data=Markup(script_json({"charts": charts, "rounds": report["rounds"]})),
+        style=Markup(_resource("_style.css") + explorer_style()),
+        script=Markup(_resource("_script.js") + explorer_script()),
         plotly=Markup(get_plotlyjs()),
     )
 
@@ -132,14 +136,6 @@ def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf8")
 
 
-def _script_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
 def _headline(report: Row) -> str:
     """Of several attributes, the one whose groups are furthest apart in what the model was trained for."""
     measure = _words.target_measure(report)
@@ -181,7 +177,7 @@ def _live(report: Row) -> Row | None:
     for name in _words.GOALS:
         value = _words.points(_words.measure_row(report, crossed, name)["value"])
         measures.append({"id": name, "name": f"{_tables.TITLES[name]}, points", "value": value})
-    rates = ("selection_rate", "fnr", "fpr", "accuracy")
+    rates = ("selection_rate", "tpr", "fpr", "accuracy")
     groups = []
     for g, row in enumerate(of(report["audit"]["groups"], crossed)):
         cells = [{"id": f"{rate}-{g}", "value": _words.percent(row[rate])} for rate in rates]

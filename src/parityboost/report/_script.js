@@ -91,6 +91,8 @@
       moved = null;
     }
     appendix.hidden = !on;
+    if (on) parts.forEach((part) => fold(part, false));
+    else foldAll();
     apply(on ? "light" : theme, on);
   };
   window.addEventListener("resize", () => { if (moved === null) charts.forEach((chart) => draw(chart)); });
@@ -98,8 +100,37 @@
   window.addEventListener("beforeprint", () => print(true));
   window.addEventListener("afterprint", () => print(false));
 
+  /* On a phone a part of the report opens when its heading is touched: else it is thirty screens long. */
+  const parts = [...document.querySelectorAll("main > section:not(#summary)")].filter((part) => part.querySelector("h2"));
+  const phone = window.matchMedia("(max-width: 40rem)");
+  const fold = (part, closed) => {
+    part.classList.toggle("closed", closed);
+    part.querySelector("h2 > button")?.setAttribute("aria-expanded", String(!closed));
+    if (!closed && moved === null) part.querySelectorAll("[data-chart]").forEach((chart) => draw(chart));
+  };
+  const reach = () => {
+    const part = location.hash.startsWith("#") && document.getElementById(location.hash.slice(1))?.closest("section");
+    if (parts.includes(part)) { fold(part, false); part.scrollIntoView(); }
+  };
+  const foldAll = () => parts.forEach((part) => {
+    const heading = part.querySelector("h2"), opener = heading.querySelector("button");
+    if (!phone.matches && !opener) return;
+    if (!opener) {
+      const made = document.createElement("button");
+      made.type = "button";
+      made.append(...heading.childNodes);
+      made.addEventListener("click", () => fold(part, !part.classList.contains("closed")));
+      heading.append(made);
+    } else if (!phone.matches) opener.replaceWith(...opener.childNodes);
+    fold(part, phone.matches);
+  });
+  phone.addEventListener("change", () => { if (moved === null) foldAll(); });
+  window.addEventListener("hashchange", reach);
+
   label();
   apply(theme, false);
+  foldAll();
+  reach();
   if (printed.matches) print(true);
 
   /* The slider: every rate after any number of rounds follows from the counts of that round. */
@@ -117,7 +148,7 @@
       const positives = rounds.positives[g], negatives = rounds.negatives[g];
       const found = rounds.true_positives[at][g], alarms = rounds.false_positives[at][g];
       return {
-        fnr: ratio(positives - found, positives),
+        tpr: ratio(found, positives),
         fpr: ratio(alarms, negatives),
         selection_rate: ratio(found + alarms, positives + negatives),
         accuracy: ratio(found + negatives - alarms, positives + negatives),
@@ -126,16 +157,16 @@
     const positives = sum(rounds.positives), negatives = sum(rounds.negatives);
     const found = sum(rounds.true_positives[at]), alarms = sum(rounds.false_positives[at]);
     const rates = [ratio(found, positives), ratio(negatives - alarms, negatives)].filter((rate) => !Number.isNaN(rate));
-    const missed = spread(groups.map((group) => group.fnr));
+    const apart = spread(groups.map((group) => group.tpr));
     const wrong = spread(groups.map((group) => group.fpr));
     return {
       groups,
       accuracy: ratio(found + negatives - alarms, positives + negatives),
       balanced_accuracy: sum(rates) / rates.length,
       statistical_parity: spread(groups.map((group) => group.selection_rate)),
-      equal_opportunity: missed,
+      equal_opportunity: apart,
       predictive_equality: wrong,
-      disparate_mistreatment: missed + wrong,
+      disparate_mistreatment: apart + wrong,
     };
   };
   const points = (share) => (Number.isNaN(share) ? "–" : (100 * share).toFixed(1));

@@ -20,6 +20,7 @@ from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..estimators import AdaFairClassifier
 from ..explain._reading import check_model, dial_of, new_rows
+from ..explore import explore_model
 from . import _compare, _model, _warnings, _words
 from ._card import describe_file, read_about
 
@@ -33,7 +34,6 @@ def build(
     sensitive_features: Any = None,
     baseline: Any = None,
     train: tuple[Any, Any] | None = None,
-    plain: Any = None,
     sample_weight: Any = None,
     favourable: Any = None,
     title: str | None = None,
@@ -57,14 +57,11 @@ def build(
         The group of each row. Several columns are shown each by itself and crossed. Not needed if the model's
         ``sensitive_feature`` names columns of X.
     baseline : fitted classifier, optional
-        A model to compare with, such as :class:`parityboost.AdaBoostClassifier`.
+        The one model to compare with, such as :class:`parityboost.AdaBoostClassifier`: beside it the report says
+        whether anything was gained, and what was given up. By default the plain end of a model's dial, if it has one.
     train : tuple (X, y), optional
-        The training data, to fit plain AdaBoost with as many rounds and compare with that. Instead of ``baseline``. A
-        plain model is fitted too, see there.
-    plain : fitted classifier, optional
-        A model that is after the same objective without its fairness: beside it the report says whether anything was
-        gained, and what was given up. By default the plain end of a model's dial, or one that is fitted to ``train``,
-        or ``baseline``.
+        The training data, to fit a plain model and compare with that: of the same learners and after the same
+        objective, but for its fairness. Instead of ``baseline``.
     favourable : label, optional
         The label that is favourable to the person; by default what the model was fitted with. Ratios, which the
         four-fifths rule is about, are of this label; where it was not stated they are of both, and the report says so.
@@ -141,11 +138,13 @@ def build(
     scores = model.predict_calibrated(X) if calibrated else model.predict_proba(X, **groups_too)
     audited = audit(y, predicted, scores=scores[:, int(not model.about_.labels.positive_is_first)], **options)
     positive = np.asarray(y) == model.positive_
+    dial, other = dial_of(model), ""
     if train is not None:
-        baseline = _compare.fit_baseline(model, train)
-    mitigated, dial = model.about_.settings.notion.gaps, dial_of(model)
-    if mitigated and plain is None and train is not None and dial is None:
-        plain = _compare.fit_plain(model, *train)
+        baseline, other = _compare.fit_plain(model, train), _compare.PLAIN
+    elif baseline is not None:
+        other = _compare.name_beside(baseline)
+    elif dial is not None and model.fairness_ != 0.0:
+        baseline, other = copy(model).set_fairness(0.0), _compare.PLAIN_END
 
     report = _from_audit(audited, title or f"Fairness report: {_model.name_of(model)}", created, limit)
     report["kind"] = "model"
@@ -171,13 +170,10 @@ def build(
     if stages is not None:
         report["rounds"] = _model.rounds(model, stages, positive, group, group_names(found), weights)
     if baseline is not None:
-        others = baseline.predict(X)
-        report["comparison"] = _compare.comparison(_model.name_of(baseline), others, audited, y, predicted, options)
-    if mitigated and (plain is not None or dial is not None):
-        # The threshold at the plain end of a dial was chosen by the same objective.
-        others = copy(model).set_fairness(0.0).predict(X, **groups_too) if plain is None else plain.predict(X)
-        report["plain"] = _compare.comparison(_compare.PLAIN, others, audited, y, predicted, options)
-    report["gaps"] = _compare.gaps(model, baseline, X, positive, frame, weights)
+        others = baseline.predict(X, **(groups_too if other == _compare.PLAIN_END else {}))
+        report["comparison"] = _compare.comparison(other, others, audited, y, predicted, options)
+    report["explorer"] = _explorer(model, X, y, _widest(frame, audited), {other: baseline}, groups_too, options)
+    report["gaps"] = _compare.gaps(model, other, baseline, X, positive, frame, weights)
     report["person"] = _model.person(model, X, y, weights, at, audited.settings["favourable"])
     if person is not None:
         report["person"]["row"] = int(person) + 1  # as counted in X
@@ -279,10 +275,35 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
         "model": None,
         "rounds": None,
         "comparison": None,
-        "plain": None,
         "gaps": [],
         "person": None,
+        "explorer": None if audited.explorer is None else audited.explorer.record,
     }
+
+
+def _explorer(
+    model: Any, X: Any, y: Any, frame: pd.DataFrame, other: dict[str, Any], groups_too: Any, options: Any
+) -> dict[str, Any] | None:
+    """The record of the explorer: the model beside the other one, if that has scores."""
+    own = _model.name_of(model)
+    others = {f"{name} (baseline)" if name == own else name: each for name, each in other.items()}
+    others = {name: each for name, each in others.items() if name != _compare.PLAIN_END and _has_scores(each, model)}
+    if len(pd.unique(pd.Series(np.asarray(y)))) < 2:
+        return None
+    kept = {key: options[key] for key in ("sample_weight", "favourable", "confidence", "min_group_size")}
+    return explore_model(model, X, y, others=others, groups=frame, **groups_too, **kept).record
+
+
+def _widest(frame: pd.DataFrame, audited: Audit) -> pd.DataFrame:
+    """The sensitive column whose groups are furthest apart in errors."""
+    apart = audited.measures[audited.measures["measure"] == "disparate_mistreatment"]["value"]
+    return frame.iloc[:, [int(np.argmax(np.nan_to_num(apart.to_numpy()[: frame.shape[1]])))]]
+
+
+def _has_scores(other: Any, model: Any) -> bool:
+    """Whether a model says more than yes and no, of the same labels."""
+    scored = hasattr(other, "predict_proba") or hasattr(other, "decision_function")
+    return scored and np.array_equal(np.asarray(other.classes_), np.asarray(model.classes_))
 
 
 def _sensitive(model: AdaFairClassifier, table: Any, sensitive_features: Any) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..audit._text import UNDEFINED, Row, favours, limits, of
+from ..audit._text import UNDEFINED, Row, as_found, favours, limits, of
 from ..explain._scores import TOTAL, free_name
 from ..explain._shapes import OTHER
 from ..plot._chart import signed
@@ -17,22 +17,22 @@ TITLES = {
     "accuracy": "Accuracy",
     "balanced_accuracy": "Balanced accuracy",
     "auc": "AUC",
-    "fnr": "Missed, of the positives",
+    "tpr": "Found, of the positives",
     "fpr": "False alarms, of the negatives",
     "precision": "Precision",
     "base_rate": "Truly positive",
     "selection_rate": "Predicted positive",
     "statistical_parity": "Predicted positive (statistical parity)",
-    "equal_opportunity": "Missed (equal opportunity)",
+    "equal_opportunity": "Found (equal opportunity)",
     "predictive_equality": "False alarms (predictive equality)",
-    "disparate_mistreatment": "Missed plus false alarms (disparate mistreatment)",
+    "disparate_mistreatment": "Found plus false alarms (disparate mistreatment)",
     "equalized_odds_difference": "The larger of the two (equalized odds)",
     "accuracy_difference": "Accuracy",
     "precision_difference": "Precision",
 }
 RATES = {
     "selection_rate": "Predicted positive",
-    "fnr": "Missed",
+    "tpr": "Found",
     "fpr": "False alarms",
     "accuracy": "Accuracy",
     "precision": "Precision",
@@ -103,7 +103,7 @@ def groups(report: Row, attribute: str) -> Table:
 
 def measures(report: Row, attribute: str) -> Table:
     rows = []
-    for row in of(report["audit"]["measures"], attribute):
+    for row in map(as_found, of(report["audit"]["measures"], attribute)):
         apart = UNDEFINED
         if row["value"] is not None:
             low, high = (f"{row[end]} {percent(row[end + '_rate'])}" for end in ("lowest", "highest"))
@@ -117,7 +117,7 @@ def measures(report: Row, attribute: str) -> Table:
 
 def overall(report: Row) -> Table:
     found = _words.overall_rows(report)
-    names = ("accuracy", "balanced_accuracy", "fnr", "fpr", "precision", "base_rate", "selection_rate")
+    names = ("accuracy", "balanced_accuracy", "tpr", "fpr", "precision", "base_rate", "selection_rate")
     rows = [[TITLES[name], interval(found[name])] for name in names if name in found]
     if "auc" in found:
         rows.append(["AUC (1 ranks perfectly, 0.5 is chance)", _auc(found["auc"])])
@@ -192,9 +192,11 @@ def attributes(report: Row) -> Table:
     measure = _words.target_measure(report)
     rows = []
     for attribute in report["data"]["attributes"]:
-        row = _words.measure_row(report, attribute, measure)
+        gap, small = _words.between_large(report, attribute, measure)
+        row = {key: None if value != value else value for key, value in gap._asdict().items()}
         told = [_words.cell(report, attribute, rate) for rate in _words.TOLD[measure]]
-        known = UNDEFINED if row["value"] is None else "yes" if row["lower"] > 0 else "no"
+        known = UNDEFINED if row["value"] is None else "yes" if gap.lower > 0 else "no"
+        known += f", without {small}" if small else ""
         rows.append([attribute, *told, interval(row, points), known])
     heads = [rate.what.format(positive=report["data"]["positive"]) for rate in _words.TOLD[measure]]
     header = ["Attribute", *(f"{_words.capital(head)}, of 100" for head in heads), "Gap in points (interval)"]

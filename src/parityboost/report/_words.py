@@ -1,36 +1,41 @@
-"""The page in plain language, from the numbers of a report: who is found and missed, four facts, what to conclude."""
+"""The page in plain language, from the numbers of a report: who is found, four facts, what to conclude."""
 
 from __future__ import annotations
 
 from math import floor
 from typing import Any, NamedTuple
 
-from ..audit._text import NO_BREAK, SUBJECTS, UNDEFINED, Row, favours, in_a_sentence, of
+import numpy as np
+
+from .._stats.intervals import UNDEFINED as UNKNOWN
+from .._stats.intervals import Interval, Rates, largest_of, sum_of_largest
+from ..audit._text import NO_BREAK, SUBJECTS, UNDEFINED, Row, as_found, favours, in_a_sentence, of
 
 # What a notion wants to be equal.
 GOALS = {
     "statistical_parity": "equal shares of positive predictions",
-    "equal_opportunity": "equal shares of missed positives",
+    "equal_opportunity": "equal shares of people found",
     "predictive_equality": "equal shares of false alarms",
-    "disparate_mistreatment": "equal shares of missed positives and of false alarms",
+    "disparate_mistreatment": "equal shares of people found and of false alarms",
 }
 MEASURES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
     "statistical_parity": "the gap in positive predictions",
-    "equal_opportunity": "the gap in missed positives",
+    "equal_opportunity": "the gap in people found",
     "predictive_equality": "the gap in false alarms",
-    "disparate_mistreatment": "the gap in missed positives plus the gap in false alarms",
+    "disparate_mistreatment": "the gap in people found plus the gap in false alarms",
 }
 PERFORMANCE = ("accuracy", "balanced_accuracy")
 # A difference that is established, about the group with the lower or the higher rate and the other one.
 FINDINGS = {
     "statistical_parity": ("lowest", "{0} is predicted “{positive}” less often than {1}"),
-    "equal_opportunity": ("highest", "those who truly are “{positive}” are missed more often in {0} than in {1}"),
+    "equal_opportunity": ("lowest", "those who truly are “{positive}” are found less often in {0} than in {1}"),
     "predictive_equality": ("highest", "false alarms are more frequent in {0} than in {1}"),
     "accuracy_difference": ("lowest", "predictions are right less often for {0} than for {1}"),
     "precision_difference": ("lowest", "a prediction of “{positive}” is right less often for {0} than for {1}"),
 }
+TOO_WIDE = 0.2  # an interval of so many points in a hundred says next to nothing
 HARDLY = 0.1  # a label that is predicted so much less often than it occurs is hardly predicted
 
 
@@ -103,7 +108,7 @@ def degenerate(report: Row) -> str | None:
 
 def no_gain(report: Row) -> list[str]:
     """The headline of a model that is no fairer than a plain one, and below it what was given up."""
-    compared = report["plain"] or report["comparison"]
+    compared = report["comparison"]
     if compared is None or report["model"]["notion"] not in GOALS or degenerate(report):
         return []
     return nothing_gained(compared, target_measure(report))
@@ -247,6 +252,7 @@ def _differences(report: Row) -> list[str]:
 
 
 def _finding(row: Row, report: Row) -> str:
+    row = as_found(row)
     first, pattern = FINDINGS[row["measure"]]
     second = "highest" if first == "lowest" else "lowest"
     names = [in_a_sentence(row["attribute"], row[end]) for end in (first, second)]
@@ -352,15 +358,15 @@ class Rate(NamedTuple):
     what: str
 
 
-MISSED = Rate("fnr", "positives", "who truly are “{positive}”", "missed")
+FOUND = Rate("tpr", "positives", "who truly are “{positive}”", "found")
 ALARMS = Rate("fpr", "negatives", "who truly are not “{positive}”", "wrongly predicted “{positive}”")
 SELECTED = Rate("selection_rate", "all", "", "predicted “{positive}”")
 # What is told of a model, by what it was trained for: its own measure first.
 TOLD = {
-    "statistical_parity": (SELECTED, MISSED, ALARMS),
-    "equal_opportunity": (MISSED, ALARMS, SELECTED),
-    "predictive_equality": (ALARMS, MISSED, SELECTED),
-    "disparate_mistreatment": (MISSED, ALARMS, SELECTED),
+    "statistical_parity": (SELECTED, FOUND, ALARMS),
+    "equal_opportunity": (FOUND, ALARMS, SELECTED),
+    "predictive_equality": (ALARMS, FOUND, SELECTED),
+    "disparate_mistreatment": (FOUND, ALARMS, SELECTED),
 }
 
 
@@ -370,9 +376,8 @@ def size(row: Row, of: str) -> int:
 
 
 def large_enough(rows: list[Row], of: str, least: int) -> list[Row]:
-    """The groups with enough rows to speak of; all of them if fewer than two have enough."""
-    enough = [row for row in rows if size(row, of) >= least]
-    return enough if len(enough) > 1 else [row for row in rows if size(row, of) > 0]
+    """The groups with enough rows to speak of."""
+    return [row for row in rows if size(row, of) >= max(least, 1)]
 
 
 def hundred(share: float) -> str:
@@ -429,10 +434,10 @@ FOUR_FIFTHS = 0.8  # the lowest ratio of favourable predictions that the four-fi
 # What a gap is a gap in.
 GAP_IN = {
     "statistical_parity": "in predicted positive",
-    "equal_opportunity": "in missed",
+    "equal_opportunity": "in people found",
     "predictive_equality": "in false alarms",
-    "disparate_mistreatment": "in missed plus false alarms",
-    "equalized_odds_difference": "in missed or false alarms",
+    "disparate_mistreatment": "in people found plus false alarms",
+    "equalized_odds_difference": "in people found or false alarms",
     "accuracy_difference": "in accuracy",
     "precision_difference": "in precision",
 }
@@ -440,7 +445,8 @@ GAP_IN = {
 
 def strip(report: Row) -> list[Row]:
     """Four tiles: a name, a value, a remark, and whether it is good, bad or neither."""
-    return [_ratio(report), _gap(report), _sensitive(report), _smallest(report)]
+    gap = _gap(report) if report["limit"] is None else _gap_and_limit(report)
+    return [_ratio(report), gap, _sensitive(report), _smallest(report)]
 
 
 def _tile(name: str, value: str, remark: str, state: str = "plain", **more: Any) -> Row:
@@ -456,6 +462,8 @@ def lowest_ratio(report: Row, positive: bool) -> Row | None:
     for attribute in columns(report):
         rows = large_enough(of(report["audit"]["groups"], attribute), "all", least)
         shares = {row["group"]: _share(row, positive) for row in rows}
+        if len(shares) < 2:
+            continue
         low, high = (end(shares, key=shares.__getitem__) for end in (min, max))
         if shares[high] > 0:
             ratio = shares[low] / shares[high]
@@ -498,7 +506,7 @@ def _ratio(report: Row) -> Row:
 def _told(report: Row, label: str, row: Row | None) -> str:
     """Whose shares a ratio compares, and what it was with the other model."""
     if row is None:
-        return f"Nobody is predicted “{label}”."
+        return f"Nobody is predicted “{label}”, or the groups have too few rows."
     low, high = (in_a_sentence(row["attribute"], row[end]) for end in ("low", "high"))
     before = ""
     if row["before"] is not None and report["data"]["favourable"] is not None:
@@ -512,31 +520,71 @@ def _two_digits(ratio: float) -> str:
 
 
 def _gap(report: Row) -> Row:
-    """The gap that the model was trained to close; of those under a limit, the one that keeps it least."""
+    """The gap that the model was trained to close, where it is widest: between groups of enough rows to speak of."""
+    measure = target_measure(report)
+    found = [(attribute, *between_large(report, attribute, measure)) for attribute in report["data"]["attributes"]]
+    known = [each for each in found if each[1].value == each[1].value]
+    if not known:
+        attribute = found[0][0]
+        remark = f"{capital(GAP_IN[measure])}: {measure_row(report, attribute, measure)['note']}."
+        return _tile(f"Gap by {attribute}", UNDEFINED, remark)
+    attribute, gap, small = max(known, key=lambda each: each[1].value)
+    remark = f"{capital(GAP_IN[measure])} ({within(gap)}); no limit was set."
+    remark += f" Without {small}: too few rows." if small else ""
+    return _tile(f"Gap by {attribute}", f"{points(gap.value)} points", remark)
+
+
+def within(gap: Interval) -> str:
+    """An interval of a gap, with a word if it is so wide that it says next to nothing."""
+    told = f"{points(gap.lower)} to {points(gap.upper)}"
+    if gap.upper - gap.lower <= TOO_WIDE:
+        return told
+    return f"{told}: these rows do not tell" + (" how large it is" if gap.lower > 0 else "")
+
+
+def between_large(report: Row, attribute: str, measure: str) -> tuple[Interval, str]:
+    """The largest difference between groups of enough rows, as an audit of them alone has it, and the other groups."""
+    settings, groups = report["audit"]["settings"], of(report["audit"]["groups"], attribute)
+    rates = {"statistical_parity": [SELECTED], "equal_opportunity": [FOUND], "predictive_equality": [ALARMS]}
+    parts, small = [], dict[str, None]()
+    for rate in rates.get(measure, [FOUND, ALARMS]):
+        large = large_enough(groups, rate.of, settings["min_group_size"])
+        small |= dict.fromkeys(row["group"] for row in groups if row not in large)
+        n = [size(row, rate.of) * row["n_effective"] / row["n"] for row in large]
+        parts.append(Rates(np.array([row[rate.name] for row in large], dtype=float), np.array(n)))
+    if not small:  # the audit has it
+        row = measure_row(report, attribute, measure)
+        return (UNKNOWN if row["value"] is None else Interval(*(row[end] for end in Interval._fields))), ""
+    names = ", ".join(small) if len(small) <= 3 else f"{len(small)} groups"
+    if any(len(part.n) < 2 for part in parts):
+        return UNKNOWN, names
+    normals = np.random.default_rng(settings["random_state"]).standard_normal((2, settings["n_bootstrap"], len(groups)))
+    own = [draw[:, : len(part.n)] for draw, part in zip(normals, parts, strict=False)]
+    found = largest_of if len(parts) == 1 else sum_of_largest
+    return found(parts, settings["confidence"], own), names
+
+
+def _gap_and_limit(report: Row) -> Row:
+    """Of the gaps under a limit, the one that keeps it least. Small groups count, as far as their intervals tell."""
     limit = report["limit"]
-    measures = [target_measure(report)] if limit is None else limit["measures"]
-    rows = [measure_row(report, attribute, name) for attribute in report["data"]["attributes"] for name in measures]
+    rows = [
+        measure_row(report, attribute, name) for attribute in report["data"]["attributes"] for name in limit["measures"]
+    ]
     known = [row for row in rows if row["value"] is not None]
-    if not known or (limit is not None and len(known) < len(rows)):
+    if len(known) < len(rows):
         row = next(row for row in rows if row["value"] is None)
-        remark = f"{capital(GAP_IN[row['measure']])}: {row['note']}"
-        name = f"Gap by {row['attribute']}"
-        if limit is None:
-            return _tile(name, "–", f"{remark}.")
-        return _tile(name, "–", f"{remark}, so it does not pass.", "bad")
-    # Against a limit, what counts is what is established; else what is seen.
-    row = max(known, key=lambda row: (row["lower"] if limit is not None else 0, row["value"]))
-    what = capital(f"{GAP_IN[row['measure']]} ({points(row['lower'])} to {points(row['upper'])})")
-    state, verdict = "plain", "no limit was set"
-    if limit is not None:
-        allowed = f"the limit of {points(limit['value'])} points"
-        if row["lower"] > limit["value"]:
-            state, verdict = "bad", f"does not pass: above {allowed}"
-        elif all(row["upper"] <= limit["value"] for row in known):
-            state, verdict = "good", f"passes: below {allowed}"
-        else:
-            verdict = f"passes: not shown to be above {allowed}"
-    return _tile(f"Gap by {row['attribute']}", f"{points(row['value'])} points", f"{what}; {verdict}.", state)
+        remark = f"{capital(GAP_IN[row['measure']])}: {row['note']}, so it does not pass."
+        return _tile(f"Gap by {row['attribute']}", UNDEFINED, remark, "bad")
+    row = max(known, key=lambda row: (row["lower"], row["value"]))
+    told = within(Interval(row["value"], row["lower"], row["upper"]))
+    state, allowed = "plain", f"the limit of {points(limit['value'])} points"
+    verdict = f"passes: not shown to be above {allowed}"
+    if row["lower"] > limit["value"]:
+        state, verdict = "bad", f"does not pass: above {allowed}"
+    elif all(row["upper"] <= limit["value"] for row in known):
+        state, verdict = "good", f"passes: below {allowed}"
+    remark = f"{capital(GAP_IN[row['measure']])} ({told}); {verdict}."
+    return _tile(f"Gap by {row['attribute']}", f"{points(row['value'])} points", remark, state)
 
 
 def _sensitive(report: Row) -> Row:

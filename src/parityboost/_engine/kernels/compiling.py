@@ -6,6 +6,7 @@ bits, and the others say what they need.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial, update_wrapper, wraps
@@ -37,6 +38,13 @@ def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
 STAMP = stamp(Path(__file__).parent) + stamp(Path(__file__).parents[1])  # where ``codes`` has their constants
 
 
+@cache
+def say_that_it_compiles() -> None:
+    """Tell who waits, on a terminal or in a notebook, what for: once in a process."""
+    if sys.stderr.isatty() or "ipykernel" in sys.modules:
+        print("compiling for this machine, once, about 20 s …", file=sys.stderr, flush=True)
+
+
 class ForgivingCache:
     """numba's cache of a compiled kernel. If it is damaged, or the disk full, the kernel is compiled in memory.
 
@@ -54,12 +62,15 @@ class ForgivingCache:
     def load_overload(self, signature: Any, target: Any) -> Any:
         try:
             self._prepare_to_compile(target)
-            return self._cache.load_overload(signature, target)
+            found = self._cache.load_overload(signature, target)
         except Exception as error:  # unpickling what is damaged may raise anything
             self._warn(error)
             with suppress(Exception):
                 self._cache.flush()
-            return None
+            found = None
+        if found is None:
+            say_that_it_compiles()
+        return found
 
     def _prepare_to_compile(self, target: Any) -> None:
         """Let numba know its own types before all else, if nothing is cached.
