@@ -333,7 +333,6 @@ class ParityBoostClassifier(FairClassifier):
         from ._fit.trees import read_orders
 
         start = read_class_weight(class_weight, about.labels.outcomes)
-
         shape = self._shape([column.name for column in table.bundles.binner.columns])
 
         def make_learner(train: Any, selection: Any, other: Any = None) -> Any:
@@ -343,7 +342,7 @@ class ParityBoostClassifier(FairClassifier):
         @contextmanager
         def learner_of(other: Any) -> Iterator[Any]:
             with Team(1, self.device) as team, table.samples(rows, folds[0], len(about.groups), team) as samples:
-                yield make_learner(*samples, other)
+                yield make_learner(samples[0], samples[1], other)
 
         if self.max_depth > 1 and self.max_pairs is not None:
             shape = choose_pairs(learner_of, shape, settings, self.max_pairs)

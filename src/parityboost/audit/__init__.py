@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._io.json_values import to_plain
 from .._table.grouping import sensitive_frame
 from .._table.lazy import Distinct, distinct_rows, is_collection
+from .._table.values import short
 from .._table.weights import read_fit_weights
 from ..explore import Explorer, cut_of, explore
 from . import _text
