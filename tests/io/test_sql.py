@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import warnings
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -277,6 +278,17 @@ def test_what_cannot_be_a_query_is_refused(people):
     nothing = fitted((X.assign(job=np.array(["a\0", "b"], dtype=object)[y]), y, group))
     with pytest.raises(ValueError, match="column 'job': the category must be text without null characters"):
         nothing.to_sql("people")
+
+
+def test_a_model_that_says_the_same_of_all_is_a_query_too(people):
+    model = fitted(people)
+    # What a model with one leaf for all is like.
+    model._rounds = replace(model._rounds, learners=[tree._replace(votes=(1,) * 4) for tree in model.estimators_])
+    connection = duckdb.connect()
+    connection.register("people", people[0])
+    scores = connection.execute(model.to_sql("people")).df()["score"]
+    assert scores.tolist() == model.decision_function(people[0]).tolist()
+    assert_same(model, people[0])
 
 
 def test_a_schema_is_a_list(people):

@@ -108,7 +108,7 @@ class _Query:
         else:
             cuts = by_code[codes[of_column].stands_for].tolist()
             threshold = self.by_code(codes[of_column], cuts, lambda k: self.number(cuts[k]))
-        self.step("codes", selected)
+        self.step("codes", selected or {self.free("one"): self.whole(1)})  # some column there has to be
 
         grid = _grid(effects)
         points = self._points(effects, codes, grid)
@@ -126,7 +126,7 @@ class _Query:
         result["decision"] = self.case([(score > zero, outcomes[1])], outcomes[0])
         if box.calibrator is not None:
             result["calibrated"] = self._calibrated(self.column(margin))
-        own = {} if not in_parts else self._own_parts(effects, parts, cut, of_column)
+        own = {} if not in_parts else self._own_parts(parts, cut, of_column)
         if contributions:
             names = {"constant": zero if of_column is not None else zero - self.column(cut)}
             names = {self._named(key): value for key, value in own.items()} | names
@@ -488,7 +488,7 @@ class _Query:
         names = [column.name for column in self.box.columns]
         return names[key] if isinstance(key, int) else "_and_".join(names[f] for f in key)
 
-    def _own_parts(self, effects: Effects, parts: dict[Any, str], cut: str, of_column: int | None) -> dict[Any, Any]:
+    def _own_parts(self, parts: dict[Any, str], cut: str, of_column: int | None) -> dict[Any, Any]:
         """What each feature and pair adds; the thresholds of groups belong to the column that tells them."""
         own = {key: self.column(name) for key, name in parts.items()}
         if of_column is not None:
