@@ -17,7 +17,7 @@ SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
 # Their pictures are also taken in dark colours.
 SHOWN_DARK = ("index.html", "start.html", "guide/index.html", "results/README.html")
 
-FAULTS_SEEN = """async () => {
+FAULTS_SEEN = r"""async () => {
   await Promise.all([...document.images].map(x => { x.loading = 'eager'; return x.decode().catch(() => {}) }))
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))
   const words_of = new Set(['P', 'LI', 'UL', 'OL', 'DL', 'DIV', 'TABLE', 'H1', 'H2', 'H3', 'H4', 'BUTTON', 'LABEL'])
@@ -37,14 +37,15 @@ FAULTS_SEEN = """async () => {
     if (scrolls(table) && laptop) faults.push('a table is cut on the laptop')
     else if (scrolls(table) && !getComputedStyle(table).backgroundImage.includes('gradient'))
       faults.push('a table is cut without a hint')
+  const leans = x => /rotate\((?!0|-?90)/.test(x.getAttribute('transform') ?? '')
   const beside = '.sidebar-drawer, .toc-drawer, .screen, header'
   const words = [...document.querySelectorAll('h1, h2, h3, h4, p, li, dt, dd, td, th, figcaption, label, button, text')]
     .filter(x => x.textContent.trim() && x.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
-    .filter(x => ![...x.children].some(y => words_of.has(y.tagName)) && !x.closest(beside))
+    .filter(x => ![...x.children].some(y => words_of.has(y.tagName)) && !x.closest(beside) && !leans(x))
     .map(x => [x, x.getBoundingClientRect()]).filter(([x, a]) => a.width > 1 && a.height > 1)
   words.sort(([, a], [, b]) => a.top - b.top)
-  const met = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
-    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2
+  const met = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 4
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4
   for (let i = 0; i < words.length; i += 1)
     for (let j = i + 1; j < words.length && words[j][1].top < words[i][1].bottom; j += 1)
     {

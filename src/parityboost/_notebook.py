@@ -50,7 +50,7 @@ def curve(title: str, across: Sequence[float], up: Sequence[float], names: tuple
     text = "".join(f'<text x="{x}" y="{y}" text-anchor="{end}" {look}>{escape(t)}</text>' for x, y, end, t in words)
     return (
         f"<p><strong>{escape(title)}</strong></p>"
-        f'<svg viewBox="0 0 480 220" width="480" role="img" aria-label="{escape(title)}">'
+        f'<svg viewBox="0 0 480 220" width="480" style="max-width:100%" role="img" aria-label="{escape(title)}">'
         f'<polyline points="{line}" fill="none" stroke="{OURS}" stroke-width="2"/>{dots}{text}</svg>'
     )
 

@@ -256,8 +256,7 @@ def test_labels_that_are_text_and_a_number_and_labels_that_are_unknown():
         with pytest.raises(ValueError, match=message):
             model.explore(X, bad, sensitive_features=group)
     model.relabel(Labels(np.array(["no", 1], dtype=object), 1), [])
-    mixed = np.where(y == 1, 1, "no").astype(object)
-    mixed[y == 1] = 1
+    mixed = np.array(["no", 1], dtype=object)[y]
     assert model.explore(X, mixed, sensitive_features=group).record["groups"][0]["right"] == y[group == "a"].sum()
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from .._table.values import listed
 from ..datasets._formats import TextFormat
 from ..datasets._table import check_columns as check_named
-from ..explain._scores import PAIR
+from ..explain._scores import PAIR, kinds_of
 from ._files import as_files, check_files, check_model_file, is_standard
 from ._models import Page, exceeding, measure_of, size_of
 from ._running import one_line, shortened
@@ -158,7 +158,7 @@ def _explanation(model: Any, X: pd.DataFrame | None, feature: str | None, top: i
         score = float(parts.sum())
         others = own.drop(order)
         if len(others):
-            lines.append(f"{len(others)} other features".ljust(44) + f"{others.sum():+9.4f}")
+            lines.append(f"{len(others)} other {kinds_of(others.index)}".ljust(44) + f"{others.sum():+9.4f}")
         lines += [parts.index[-1].ljust(44) + f"{parts.iloc[-1]:+9.4f}"]
         label = model.about_.labels.outcomes[int(score > 0)]
         lines += ["─" * 53, "score".ljust(44) + f"{score:+9.4f}", f"prediction: {one_line(label)}"]

@@ -343,7 +343,10 @@
             }
           });
           for (const row of [...facts(models[m], state.stop).querySelectorAll("dt")].slice(0, 2)) {
-            write(`${row.textContent}: ${row.nextSibling.textContent}`, x, 19, 400, "ink", width); y += 30;
+            font(19);
+            for (const line of wrap(`${row.textContent}: ${row.nextSibling.textContent}`, width)) {
+              write(line, x, 19, 400, "ink", width); y += 28;
+            }
           }
           low = Math.max(low, y);
         });
