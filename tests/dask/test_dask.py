@@ -121,6 +121,7 @@ OPTIONS = [
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*left out of the rate:UserWarning")  # some tables have small groups
+@pytest.mark.filterwarnings("ignore:column 'city' has:UserWarning")  # and some more cities than bins
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 1 << 20),

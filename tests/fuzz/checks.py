@@ -135,8 +135,9 @@ def does_not_depend_on_the_unit_of_weight(trial, rng):
     """Weights times a power of two: not a bit may change."""
     weights = trial.rows.weights
     given = trial.model.get_params()
-    if weights is None or np.ndim(weights) == 0 or not trial.rows.plain or given.get("keep") or given.get("dial"):
-        return  # there weights count instances: few are not believed, and choose no blend
+    counts_instances = given.get("keep") or given.get("dial") or given.get("category_splits") == "sets"
+    if weights is None or np.ndim(weights) == 0 or not trial.rows.plain or counts_instances:
+        return  # there weights count instances: few are not believed, choose no blend, and are no category of their own
     weights = np.asarray(weights, dtype=np.float64)
     positive = weights[weights > 0]
     power = int(rng.integers(-60, 60))
