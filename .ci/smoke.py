@@ -86,7 +86,7 @@ def cli():
         return subprocess.run([script("parityboost"), *arguments], capture_output=True, text=True, check=True).stdout
 
     assert printed("--version") == f"parityboost {parityboost.__version__}\n"
-    assert "AdaFair D.M." in printed("demo")
+    assert "ParityBoost, people found" in printed("demo")
     assert "adult" in printed("datasets", "adult")
 
 
