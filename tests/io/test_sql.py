@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import warnings
+from contextlib import closing
 from dataclasses import replace
 
 import duckdb
@@ -49,15 +50,15 @@ def make_table(connection, name, X, like):
 
 
 def run(dialect, model, X, table="people", like=None, **options):
-    connection = duckdb.connect() if dialect == "duckdb" else sqlite3.connect(":memory:")
-    if dialect == "duckdb" and len(X) > 1000:  # quickly
-        connection.register("frame", X.assign(row_number=range(len(X))))
-        connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM frame")
-    else:
-        make_table(connection, table, X, X if like is None else like)
-    query = model.to_sql(table, dialect, keep=["row_number"], **options)
-    answer = connection.execute(query)
-    frame = pd.DataFrame(answer.fetchall(), columns=[column[0] for column in answer.description])
+    with closing(duckdb.connect() if dialect == "duckdb" else sqlite3.connect(":memory:")) as connection:
+        if dialect == "duckdb" and len(X) > 1000:  # quickly
+            connection.register("frame", X.assign(row_number=range(len(X))))
+            connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM frame")
+        else:
+            make_table(connection, table, X, X if like is None else like)
+        query = model.to_sql(table, dialect, keep=["row_number"], **options)
+        answer = connection.execute(query)
+        frame = pd.DataFrame(answer.fetchall(), columns=[column[0] for column in answer.description])
     assert len(frame) == len(X)
     return frame.sort_values("row_number").reset_index(drop=True)
 
