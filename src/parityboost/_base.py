@@ -108,6 +108,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     _about: About
     _history: History
     _selection: SelectionData | None  # the rows that were chosen on
+    _held_out: SelectionData | None  # of an average, with the margins as they were before groups were shifted
     _chosen: Chosen | None  # what fit chose, or what the file held that the model was loaded from
     _frontier: Points | None
     _group_thresholds: Floats | None  # that every stage would have
@@ -321,6 +322,11 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
+        self._take_threshold(self._read_threshold(threshold))
+        return self
+
+    def _read_threshold(self, threshold: Any) -> Any:
+        """One threshold, or one for each group."""
         per_group = self._about.source is not None
         if is_number(threshold):
             values = [threshold] * (len(self.groups_) if per_group else 1)
@@ -335,8 +341,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
             if not is_number(value) or not np.isfinite(float(value)):
                 raise ValueError(f"a threshold must be a finite number, got {value!r}")
         fine = [on_fine_grid(float(value)) for value in values]
-        self._take_threshold(np.array(fine) if per_group else fine[0])
-        return self
+        return np.array(fine) if per_group else fine[0]
 
     def _take_threshold(self, threshold: Any) -> None:
         raise NotImplementedError
@@ -373,7 +378,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
             in error and ``violation`` and better in one of them. Only the choice that ``fit`` made, or that a loaded
             file held, is a row even if another one beats it, as may be where ``fit`` was given the threshold, or where
             one class for everyone would be best, which ``fit`` never chooses by a threshold. For a row,
-            ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one.
+            ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one; of a
+            :class:`~parityboost.ParityBoostClassifier`, ``model.choose(fairness=…, threshold=…)``.
 
         Notes
         -----
@@ -625,8 +631,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
         - ``score``: above 0 for the positive label, so minus :meth:`decision_function` if that is the first of
           ``classes_``;
-        - ``probability``: that of the positive label as in :meth:`predict_proba`, and, of a
-          :class:`~parityboost.ParityBoostClassifier`, ``calibrated`` as in its ``predict_calibrated``;
+        - ``probability``: that of the positive label as in :meth:`predict_proba`;
         - ``decision``: the label that :meth:`predict` gives.
 
         The database adds up whole numbers, so scores and decisions are those of :meth:`predict` to the last bit;
@@ -687,7 +692,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         X : DataFrame or array-like of shape (n_samples, n_features), optional
             Rows to count changed decisions on, and to choose the cut by.
         points, odds : float, default=600 and 1
-            So many points stand for these odds of the favourable label, as :meth:`predict_proba` has them; odds of 1
+            So many points stand for these odds of the favourable label, e to the power of twice the score; odds of 1
             are where the decision changes.
         double : float, default=20
             So many points more double the odds. The more, the fewer decisions change.
@@ -742,7 +747,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
         for name in [name for name in vars(self) if name.endswith("_") or name in ("_about", "_box", "_rounds")]:
             delattr(self, name)
-        self._selection = self._frontier = self._chosen = self._group_thresholds = None
+        self._selection = self._held_out = self._frontier = self._chosen = self._group_thresholds = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_about")

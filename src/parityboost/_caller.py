@@ -16,3 +16,8 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _INSIDE:
         frame, level = frame.f_back, level + 1
     warn(message, category, stacklevel=level if frame is not None else 2)
+
+
+def warn_old(name: str, instead: str) -> None:
+    """Warn of a name that goes with the next version."""
+    warn_caller(f"{name} is an old name, which goes with the next version; now: {instead}", FutureWarning)

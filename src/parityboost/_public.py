@@ -1,6 +1,7 @@
 """What the package offers under its own name, which it hands out when it is first asked for."""
 
 from . import metrics, notions
+from ._choice.wishes import LimitNotMet
 from ._io.model_json import load
 from ._io.onnx import onnx_inputs
 from ._io.skops_types import SKOPS_TYPES
@@ -16,6 +17,7 @@ __all__ = [
     "AdaFairClassifier",
     "FitWarning",
     "GlassBox",
+    "LimitNotMet",
     "ModelFileError",
     "ParityBoostClassifier",
     "load",

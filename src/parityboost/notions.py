@@ -22,6 +22,7 @@ from ._stats.rates import (
     false_negative_rate,
     false_positive_rate,
     precision,
+    ratio,
     selection_rate,
     spread,
     true_negative_rate,
@@ -47,6 +48,15 @@ __all__ = [
     "true_negative_rate",
     "true_positive_rate",
 ]
+
+# How often a class is predicted: for these, the class; the other one for the rest of the instances.
+_GIVEN = {
+    selection_rate: POSITIVE,
+    true_positive_rate: POSITIVE,
+    false_positive_rate: POSITIVE,
+    false_negative_rate: NEGATIVE,
+    true_negative_rate: NEGATIVE,
+}
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,11 @@ class Gap:
     high_is_good: bool = False
     of: tuple[int, ...] = (NEGATIVE, POSITIVE)
     boosts_ahead: tuple[int, ...] = ()
+
+    def given(self, counts: Floats, favourable: int = POSITIVE) -> Floats:
+        """How often the favourable class is given to those that the rate is about; of a rate of its own, this rate."""
+        rates = self.rate(counts)
+        return rates if _GIVEN.get(self.rate, favourable) == favourable else 1.0 - rates
 
     def shortfall(self, counts: Floats, epsilon: float = 0.0) -> Floats:
         """How far each group is behind the best one; 0 up to the tolerance, and for a group that has no such rate."""
@@ -145,6 +160,30 @@ class FairnessNotion:
         for gap in self.gaps:
             total = total + spread(gap.rate(counts))
         return total
+
+    def largest_gap(self, counts: Floats) -> Floats:
+        """The largest difference between any two groups in any of the rates; of a violation of its own, that."""
+        if not self.gaps or type(self).violation is not FairnessNotion.violation:
+            return self.violation(counts)
+        largest: Floats = np.max([spread(gap.rate(counts)) for gap in self.gaps], axis=0)
+        return largest
+
+    def lowest_ratio(self, counts: Floats, favourable: int = POSITIVE) -> Floats:
+        """The smallest ratio between two groups of what the notion compares: how often the favourable class is given.
+
+        That is the share of those selected, found, or selected wrongly; of a gap with a rate of its own, this rate. NaN
+        where no group has any: nothing can be said of a ratio over nothing.
+        """
+        if not self.gaps:
+            raise ValueError(f"the notion {self.name!r} compares no rates, so there is no ratio between groups")
+        ratios = []
+        for gap in self.gaps:
+            rates = gap.given(counts, favourable)
+            high = np.fmax.reduce(rates, axis=-1)
+            shares = ratio(np.fmin.reduce(rates, axis=-1), np.where(high > 0, high, np.nan))
+            ratios.append(np.where(np.isnan(spread(rates)), np.nan, shares))
+        lowest: Floats = np.min(ratios, axis=0)
+        return lowest
 
     def deltas(self, counts: Floats) -> dict[str, Floats]:
         """The difference δ per gap: second group minus first (signed) for two groups, else largest minus smallest."""

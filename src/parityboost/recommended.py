@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from itertools import chain, islice
-from numbers import Integral
+from itertools import chain
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -20,18 +22,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats
 from ._base import CONSTRAINTS, Data, FairClassifier
+from ._caller import warn_caller, warn_old
 from ._choice.frontier import SelectionData
-from ._choice.rule import Choice
 from ._choice.settings import Settings
+from ._choice.wishes import COSTS, LimitNotMet, Wishes
 from ._engine.threads import Team
-from ._model.calibration import Calibrator
-from ._model.dial import FAIR, Point
 from ._model.glass_box import About, GlassBox
+from ._model.groups import GroupSource
+from ._stats.rates import balanced_error_rate
 from ._table.grouping import check_groups, how_to_cut
 from ._table.reading import Labels, stratified_split
 from ._table.sources import find_categorical, read_sources
 from ._table.weights import read_class_weight
-from .notions import NoNotion, StatisticalParity
+from .notions import FairnessNotion, NoNotion, StatisticalParity
 
 __all__ = ["ParityBoostClassifier"]
 
@@ -43,11 +46,17 @@ HOW_TO_HOLD_OUT = (
     "merge groups, give more rows or splits of your own as n_bags, or use AdaFairClassifier, which can choose on the "
     "rows that it trains on"
 )
+WISHES = ("maximize", "limit", "min_ratio", "capacity", "max_false_positive_rate", "min_group_share")
+AS_IT_IS: Any = "as it is"  # of a wish that is not named
+OLD_PARAMETERS = {
+    "c": "maximize='balanced_accuracy' or 'accuracy', or the costs of the two mistakes",
+    "keep": "nothing: half of the balanced accuracy over chance is always kept",
+    "max_violation": "limit, the largest of the gaps, where max_violation was their sum",
+}
 OF_ONE_TRAINING = {
     *("set_theta", "estimators_", "estimator_weights_", "staged_decision_function"),
     *("staged_predict", "staged_predict_proba", "staged_score"),
 }
-MIN_ROWS_TO_BLEND = 500  # of each class and group, held out
 
 
 def _has_dial(model: Any) -> bool:
@@ -55,8 +64,8 @@ def _has_dial(model: Any) -> bool:
     trained = model.glass_box_.dial is not None if model.__sklearn_is_fitted__() else model.dial
     if not trained:
         raise AttributeError(
-            "set_fairness needs the plain model beside the fair one: fit with dial=True, which takes about twice as "
-            "long. set_threshold moves this model, and frontier() lists the choices"
+            "only a model that was fitted with dial=True has blends of the plain and the fair one: choose(threshold=…) "
+            "moves this model, and alternatives() lists the choices"
         )
     return True
 
@@ -70,7 +79,9 @@ class ParityBoostClassifier(FairClassifier):
     trained on. The average of sums of step functions is one again, so the model is still a glass box, and it needs no
     sensitive attribute to predict.
 
-    The choice never gives up more than half of the balanced accuracy over chance that there is (``keep``).
+    What is chosen is a wish: by default the highest balanced accuracy after the gap between the groups is taken off. Say
+    what to ``maximize`` and under which ``limit``, before training or afterwards with :meth:`choose`. No choice gives up
+    more than half of the balanced accuracy over chance that there is: else one answer for everybody would be best.
 
     Parameters
     ----------
@@ -89,8 +100,6 @@ class ParityBoostClassifier(FairClassifier):
         ``n_iter_no_change``. A warning tells if the default was reached.
     max_depth : {1, 2}, default=2
         Depth of the trees: 1 for functions of one feature each, 2 for pairs of features too.
-    c : float, default=1.0
-        Between 1 (choose by balanced error) and 0 (by error).
     epsilon : float, default=0.0
         Tolerance: differences between groups up to this cost nothing.
     update : {"confidence", "discrete", "real"}, default="real"
@@ -98,7 +107,7 @@ class ParityBoostClassifier(FairClassifier):
     learning_rate : float, default=0.2
         What the votes of every tree are multiplied by.
     class_weight : {"balanced", "balanced_groups"}, dict or None, default="balanced_groups"
-        The starting weights. If they do not suit ``max_violation``, None is used, and a warning says so.
+        The starting weights.
     threshold : float, "auto" or "per_group", default="auto"
         The decision threshold: chosen on rows that were held out, for all or per group; or a number.
     interaction_cst : {"pairwise", "no_interactions"}, list of sets or None, default=None
@@ -123,16 +132,25 @@ class ParityBoostClassifier(FairClassifier):
         Share of the rows, stratified by class and group, that each training holds out.
     n_iter_no_change : int or None, default=100
         Stop a training after so many rounds without a better choice; None goes on to ``n_estimators``.
-    keep : float, default=0.5
-        The share of the best balanced accuracy over chance that a choice has to keep.
-    dial : bool, default=False
-        Also train the plain model, so that :meth:`set_fairness` can move between the two; takes about twice as long.
-        A blend has the importances of both, weighted as they are, and keeps ``monotonic_cst``.
-    max_violation : float or None, default=None
-        The largest violation that is acceptable on the rows that are chosen on. Of the choices that keep it, the one
-        with the lowest objective is taken; if the one that would be taken anyway keeps it, nothing changes. Otherwise
-        other models are trained to choose from, which takes up to four times as long. If none keeps it, the one with
-        the lowest violation, with a warning.
+    maximize : {"balanced_accuracy", "accuracy"}, dict or None, default=None
+        What the choice shall make as high as possible: the share of right answers, in the mean over both classes or in
+        all; or as low, the costs of the two mistakes, ``{"false_positive": 1, "false_negative": 5}``. None is balanced
+        accuracy, from which without a ``limit`` the violation of the notion is taken off.
+    limit : float or None, default=None
+        The largest gap between any two groups, in each rate that the notion compares, on the rows that are chosen on:
+        for ``"disparate_mistreatment"`` the larger of two, as fairlearn's equalized odds difference has it.
+    min_ratio : float or None, default=None
+        The smallest ratio between two groups of what the notion compares, how often people get a yes: for
+        ``"statistical_parity"`` 0.8 is the four-fifths rule. A yes is the ``favourable`` label, or the positive one.
+    capacity : float or None, default=None
+        The largest share of people who may get a yes. :meth:`select` gives an exact number of places.
+    max_false_positive_rate : float or None, default=None
+        The largest share of the negatives who may be predicted positive.
+    min_group_share : float, default=0.0
+        Groups of a smaller share of the rows are not compared by ``limit`` and ``min_ratio``.
+    dial : bool, default=True
+        Also train the plain model, which knows nothing of the groups: the choice is among blends of the two. False
+        takes half the time. Blends keep ``monotonic_cst``, and have importances and bands of their own.
     positive : label or None, default=None
         The label that the model predicts as positive; None takes the larger one, or the later one in the alphabet.
     favourable : label or None, default=None
@@ -152,6 +170,9 @@ class ParityBoostClassifier(FairClassifier):
         Whether to show progress: the training, its round, and the best so far.
     random_state : int, RandomState or None, default=None
         Decides the splits.
+    c, keep, max_violation :
+        Old names, which warn: ``maximize`` instead of ``c``, ``limit`` (of each gap) instead of ``max_violation`` (of
+        their sum, missed with a warning), and nothing instead of ``keep``.
 
     Attributes
     ----------
@@ -162,7 +183,7 @@ class ParityBoostClassifier(FairClassifier):
     n_features_in_, feature_names_in_ :
         As in :class:`AdaFairClassifier`.
     fairness_ : float
-        Where the model stands between the plain one (0) and the fair one (1), see :meth:`set_fairness`.
+        Where the model stands between the plain one (0) and the fair one (1).
     thetas_ : ndarray of shape (number of bags,)
         How many trees of each training are used.
     theta_, n_estimators_ : int
@@ -185,6 +206,12 @@ class ParityBoostClassifier(FairClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
+        "maximize": [StrOptions({"balanced_accuracy", "accuracy"}), dict, None],
+        "limit": [Interval(Real, 0, 1, closed="both"), None],
+        "min_ratio": [Interval(Real, 0, 1, closed="right"), None],
+        "capacity": [Interval(Real, 0, 1, closed="right"), None],
+        "max_false_positive_rate": [Interval(Real, 0, 1, closed="both"), None],
+        "min_group_share": [Interval(Real, 0, 1, closed="left")],
         "dial": ["boolean"],
         "max_pairs": [Interval(Integral, 0, None, closed="left"), None],
         "n_bags": [
@@ -200,7 +227,6 @@ class ParityBoostClassifier(FairClassifier):
     _: KW_ONLY
     n_estimators: int = 2000
     max_depth: int = 2
-    c: float = 1.0
     epsilon: float = 0.0
     update: str = "real"
     learning_rate: float = 0.2
@@ -215,9 +241,13 @@ class ParityBoostClassifier(FairClassifier):
     categorical_features: Any = "from_dtype"
     validation_fraction: float = 0.33
     n_iter_no_change: int | None = 100
-    keep: float = 0.5
-    dial: bool = False
-    max_violation: float | None = None
+    maximize: Any = None
+    limit: float | None = None
+    min_ratio: float | None = None
+    capacity: float | None = None
+    max_false_positive_rate: float | None = None
+    min_group_share: float = 0.0
+    dial: bool = True
     positive: Any = None
     favourable: Any = None
     sensitive_feature: Any = None
@@ -227,12 +257,16 @@ class ParityBoostClassifier(FairClassifier):
     device: str = "cpu"
     verbose: int = 0
     random_state: Any = None
+    c: float = 1.0
+    keep: float = 0.5
+    max_violation: float | None = None
 
     def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit.bags import CodeTable
         from ._fit.training import counted_rows
         from ._table.binning import Binner, Bundles, Ranking
 
+        self._check_wishes(about.settings.notion)
         X, names = data.X, data.rows.sensitive_names
         rows = counted_rows(data.rows)
         folds = self._folds(about, rows, X, check_random_state(self.random_state), names, data.unit)
@@ -249,21 +283,33 @@ class ParityBoostClassifier(FairClassifier):
             codes = binner.encode(sources, rows.positions, team)
             bundles = Bundles.of(binner, [codes], team)
             table = CodeTable(bundles, bundles.consume(codes, team))
-        if about.settings.threshold == "per_group":
+        column = None
+        if len(about.groups) > 1:
             source = self._group_source(about, X, rows, sensitive_features)
             pairs = source.code_pairs(binner, X, rows.positions, rows.cell % len(about.groups))
-            about = replace(about, source=source.with_pairs(binner, pairs))
-
-        def train(settings: Settings, class_weight: Any) -> tuple[Any, SelectionData]:
-            trained = self._train(about, folds, rows, table, data.unit, settings, class_weight)
-            if held is None:
-                return trained, held_out(trained, rows, len(about.groups))
+            about, column = self._find_groups(about, source.with_pairs(binner, pairs), binner)
+        trained = self._train(about, folds, rows, table, data.unit)
+        if held is None:
+            selection = held_out(trained, rows, len(about.groups))
+        else:
             given = held.rows
             weight = np.empty(0) if given.weights is None else given.weights
             margins = [end.effects.predict(binner, held.X, n_jobs)[given.positions] for end in trained.ends]
-            return trained, SelectionData(given.cell, weight, len(about.groups), trained.blends(margins))
+            selection = SelectionData(given.cell, weight, len(about.groups), trained.blends(margins))
+        self._keep(about, trained, selection, (held or data).unit, binner, column)
 
-        self._train_and_choose(about, train, (held or data).unit, binner)
+    def _find_groups(self, about: About, source: GroupSource, binner: Any) -> tuple[About, GroupSource | None]:
+        """Where prediction finds the groups, if each has its own threshold; otherwise the column that tells them.
+
+        What such a column adds to the score can be chosen as well, unless it is told what to rise with.
+        """
+        from ._fit.trees import read_orders
+
+        if about.settings.threshold == "per_group":
+            return replace(about, source=source), None
+        orders = read_orders(self.monotonic_cst, [column.name for column in binner.columns], binner)
+        is_free = source.codes is not None and (orders is None or not orders[source.columns[0]])
+        return about, source if is_free else None
 
     def _check_parts(self, about: About, cell: Any, folds: list[Any], validation: Any, names: list[str]) -> None:
         """Whether the rates of the notion are defined in every part of the rows; ``validation`` has cells as well."""
@@ -277,65 +323,21 @@ class ParityBoostClassifier(FairClassifier):
         ]
         check_groups(totals, about.groups, about.labels.shown, about.settings.notion, names)
 
-    def _train_and_choose(
-        self, about: About, train: Callable[[Settings, Any], tuple[Any, SelectionData]], unit: float, binner: Any
-    ) -> None:
-        """Train, choose, keep both, and warn; ``train`` takes settings and starting weights, and says on which rows to
-        choose.
+    def _train(self, about: About, folds: list[Any], rows: Any, table: Any, unit: float) -> Any:
+        """Train all bags, and average them; with a dial the plain ones too, which know nothing of groups.
 
-        The bags choose without the limit: on the few rows that one of them holds out, it would mostly act on noise. If
-        what is then chosen on all these rows is beyond the limit, the threshold alone could often keep it only by a
-        poor model. So there are others to choose from as well: of bags that choose by the limit, and of even weights.
+        What is wished has no part in it: a limit on the few rows that one bag holds out would mostly act on noise.
         """
-        settings = about.settings
-        without = replace(settings, max_violation=None)
-        trainings = [train(without, self.class_weight)]
-        best, free, asked = 0, None, None
-        if settings.max_violation is not None:
-            _, free = self._choose_among(trainings, without, unit)
-            if free.own.violation > settings.highest_violation:
-                others = [(settings, self.class_weight)]
-                others += [] if self.class_weight is None else [(without, None), (settings, None)]
-                trainings += [train(*how) for how in others]
-                best, _ = self._choose_among(trainings, settings, unit)
-                if best > 1:
-                    _, asked = self._choose_among(trainings[:2], settings, unit)
-        self._keep(about, *trainings[best], unit, binner, free, asked)
-
-    def _choose_among(
-        self, trainings: list[tuple[Any, SelectionData]], settings: Settings, unit: float
-    ) -> tuple[int, Choice]:
-        """The best of several models for the same rows: which of them, and the choice."""
-        from ._fit.advice import choose_again
-
-        offered = [self._offered(selection, unit) for _, selection in trainings]
-        owners = [k for k, each in enumerate(offered) for _ in each.margins()]
-        together = replace(offered[0], margins=lambda: chain(*(each.margins() for each in offered)))
-        choice = choose_again(together, settings, unit, all_rows=True)
-        return owners[choice.theta - 1], choice
-
-    def _offered(self, selection: SelectionData, unit: float) -> SelectionData:
-        """With the blends that `fit` may choose from.
-
-        One more number to choose: with few rows in a class of a group it would be fitted to noise.
-        """
-        if not self.dial or selection.totals.min() * unit >= MIN_ROWS_TO_BLEND:
-            return selection
-        return replace(selection, margins=lambda: islice(selection.margins(), FAIR, FAIR + 1))
-
-    def _train(
-        self, about: About, folds: list[Any], rows: Any, table: Any, unit: float, settings: Settings, class_weight: Any
-    ) -> Any:
-        """Train all bags, and average them; with a dial the plain ones and the fair ones."""
         from ._fit.bags import Trained, combine, dial_between, same_cells, train_bags
         from ._fit.loop import starting_factors
         from ._fit.pairs import choose_pairs
         from ._fit.trees import read_orders
 
-        start = read_class_weight(class_weight, about.labels.outcomes)
+        settings = replace(about.settings, max_violation=None)
+        start = read_class_weight(self.class_weight, about.labels.outcomes)
         shape = self._shape([column.name for column in table.bundles.binner.columns])
 
-        def make_learner(train: Any, selection: Any, other: Any = None) -> Any:
+        def make_learner(train: Any, selection: Any, other: Any = None, start: Any = start) -> Any:
             factors = starting_factors(train.sample.totals, start)
             return self._native_learner(table.bundles, train, selection, factors, unit, other or shape)
 
@@ -348,13 +350,14 @@ class ParityBoostClassifier(FairClassifier):
             shape = choose_pairs(learner_of, shape, settings, self.max_pairs)
         progress = None
         if self.verbose:
-            n_trainings = len(folds) * (2 if self.dial else 1)
+            n_trainings = len(folds) * (2 if self._has_plain_end(settings) else 1)
             n_rows = sum(len(fold.train) for fold in folds) // len(folds)
             progress = self._progress(n_trainings, n_rows)
         how = len(about.groups), make_learner, unit, effective_n_jobs(self.n_jobs), self.device, progress
         bags = train_bags(folds, rows, table, settings, *how)
         ends, dial = [combine(bags, rows, table)], None
-        if self.dial:
+        if self._has_plain_end(settings):
+            how = how[0], partial(make_learner, start=None), *how[2:]
             plain = train_bags(folds, rows, table, replace(settings, notion=NoNotion()), *how)
             ends = same_cells([combine(plain, rows, table), *ends], rows, table)
             binner = table.bundles.binner
@@ -363,6 +366,10 @@ class ParityBoostClassifier(FairClassifier):
         if progress is not None:
             progress.close(sum(bag.boosted.choice.theta for bag in bags), [bag.boosted.stopped for bag in bags])
         return Trained(bags, ends, dial)
+
+    def _has_plain_end(self, settings: Settings) -> bool:
+        """Whether a plain model is trained as well: it would be the same one without a notion and weights."""
+        return self.dial and (bool(settings.notion.gaps) or self.class_weight is not None)
 
     def _folds(
         self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str], unit: float
@@ -391,6 +398,17 @@ class ParityBoostClassifier(FairClassifier):
             )
         return read_folds(self.n_bags, rows, len(about.groups), X, about.labels.shown)
 
+    def _wishes(self) -> Wishes:
+        """The parameters that say what is wished, read."""
+        return Wishes.of(self.get_params(deep=False))
+
+    def _check_wishes(self, notion: FairnessNotion) -> None:
+        """Whether the notion has what is limited; and what old names are called now."""
+        self._wishes().check(notion)
+        for name, instead in OLD_PARAMETERS.items():
+            if getattr(self, name) != getattr(type(self), name):
+                warn_old(f"{name}={getattr(self, name)!r}", instead)
+
     def _settings(self) -> Settings:
         settings = super()._settings()
         if settings.notion == StatisticalParity(boost="auto"):
@@ -404,44 +422,54 @@ class ParityBoostClassifier(FairClassifier):
         selection: SelectionData,
         unit: float,
         binner: Any,
-        free: Choice | None,
-        asked: Choice | None,
+        column: GroupSource | None,
     ) -> None:
-        """Choose a threshold for the averaged margins, on a dial for every blend; keep the model and say what is wrong.
-
-        ``free`` is what would be chosen without the limit, ``asked`` what with the starting weights that were asked
-        for, if it was not these.
-        """
-        from ._fit.advice import Fitted, at_cap, choose_again
+        """List all that the averaged margins can be, choose what is wished, keep the model and say what is wrong."""
+        from ._choice.menu import BEST_SHIFT, make_menu
+        from ._choice.rule import Choice
+        from ._choice.thresholds import first_minimum, measure
+        from ._fit.advice import Fitted, at_cap
         from ._fit.loop import Boosted
         from ._fit.training import history
 
         settings, bags, columns = about.settings, trained.bags, [column.name for column in binner.columns]
-        stages = [replace(selection, margins=partial(iter, [margin])) for margin in selection.margins()]
-        choices = [choose_again(stage, settings, unit, all_rows=True) for stage in stages]
-        points = []
-        for stage, choice in zip(stages, choices, strict=True):
-            threshold = choice.thresholds[0] if choice.thresholds.ndim > 1 else float(choice.thresholds[0])
-            calibrator = Calibrator.fit(next(stage.margins()), stage.cell >= stage.n_groups, stage.weight)
-            points.append(Point(threshold, float(choice.own.ber), float(choice.own.violation), calibrator))
-        at = 0
-        if trained.dial is not None:
-            at = FAIR
-            if self._offered(selection, unit) is selection:
-                at = choose_again(selection, settings, unit, all_rows=True).theta - 1
-        boosted = Boosted([], choices[at], "n_estimators")
-        messages = Fitted(boosted, about, stages[at], unit, None, free, asked, self.class_weight).messages()
+        weights = (1.0,) if trained.dial is None else trained.dial.weights
+        of_groups = {"per_group": about.source is not None, "may_shift": column is not None}
+        menu = make_menu(selection, weights, settings, unit, **of_groups)
+        column = column if len(menu.shifts) > 1 else None
+        fair, wishes = trained.ends[-1], self._wishes()
+        tables = fair.effects, fair.importances, fair.spread
+        box = GlassBox(about, 0.0, binner, *tables, None, trained.dial, menu, 0, wishes, column)
+        menu = menu.refined(box.best(wishes), selection)
+        box = replace(box, menu=menu)
+        place = box.best(wishes)
+        stage = int(menu.stage[place])
+
+        def choice_at(place: int) -> Choice:
+            counts, of_stage = menu.counts([place]), menu.counts(menu.of_stage(int(menu.stage[place])))
+            lowest = first_minimum(balanced_error_rate(of_stage))
+            measures = [measure(each, settings, unit) for each in (counts, of_stage[[lowest]])]
+            return Choice(1, menu.thresholds[[place]], counts, measures[0], measures[1].at(0))
+
+        def again(changes: dict[str, Any]) -> Choice | None:
+            try:
+                return choice_at(box.best(replace(wishes, **changes)))
+            except LimitNotMet:
+                return None
+
+        boosted = Boosted([], choice_at(place), "n_estimators")
+        rows = replace(selection, margins=lambda: iter([menu.shifted(stage, selection)]))
+        fitted = Fitted(boosted, about, rows, unit, None, again, wishes.is_limited)
+        messages = fitted.messages()
         if settings.n_estimators >= type(self).n_estimators:  # whoever asks for fewer has a reason
             messages += at_cap([bag.boosted for bag in bags], settings)
         about = replace(about, warnings=self._speak(about, messages))
-        fair, point = trained.ends[-1], points[0]
-        tables = fair.effects, fair.importances, fair.spread
-        self._box = GlassBox(about, point.threshold, binner, *tables, point.calibrator)
-        if trained.dial is not None:
-            dial = replace(trained.dial, points=tuple(points))
-            self._box = replace(self._box, dial=dial).at_fairness(dial.weights[at])
+        self._about, self._held_out = about, selection
+        self._move(replace(box, about=about).at_option(place))
         if about.source is not None:
-            self._group_thresholds = np.stack([np.asarray(each.threshold) for each in points])
+            best = menu.shifts.index(BEST_SHIFT) if BEST_SHIFT in menu.shifts else 0
+            of_blends = [menu.shift(blend * len(menu.shifts) + best) for blend in range(len(weights))]
+            self._group_thresholds = np.stack([np.zeros(selection.n_groups) if s is None else s for s in of_blends])
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self._bag_sizes = [len(bag.boosted.rounds) for bag in bags]
         tables_of_rounds = [history(bag.boosted, about, columns, self.max_depth, True) for bag in bags]
@@ -449,7 +477,6 @@ class ParityBoostClassifier(FairClassifier):
         for name in tables_of_rounds[0]:
             parts = [table[name] for table in tables_of_rounds]
             self._history[name] = list(chain(*parts)) if isinstance(parts[0], list) else np.concatenate(parts)
-        self._selection, self._chosen, self._about = selection, (at + 1, self._box.threshold), about
 
     def __getattr__(self, name: str) -> Any:
         """Say what there is instead of what only one training has."""
@@ -458,8 +485,8 @@ class ParityBoostClassifier(FairClassifier):
         if name in OF_ONE_TRAINING:
             raise AttributeError(
                 f"this {type(self).__name__} is an average of several trainings, each with rounds and a θ of its own: "
-                "frontier() lists its choices, plot.frontier draws them, set_threshold and (fitted with dial=True) "
-                "set_fairness take one, and history_ has the rounds of each training"
+                "alternatives() lists its choices, plot.frontier draws them, choose(…) takes one, and history_ has the "
+                "rounds of each training"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -510,20 +537,56 @@ class ParityBoostClassifier(FairClassifier):
 
     @available_if(_has_dial)
     def set_fairness(self, fairness: float) -> Self:
-        """Move along the trade-off, without refitting: from the plain model (0) to the fair one (1) and beyond.
+        """An old name: ``choose(fairness=…)``, or better what is wished, in a copy."""
+        check_is_fitted(self)
+        warn_old("set_fairness", "choose(limit=…), or choose(fairness=…) for a blend by its number")
+        self._box = self._box.at_fairness(fairness)
+        return self
 
-        The threshold that was chosen for this blend at fit is set as well, and importances and bands are those of the
-        blend. For models fitted with ``dial=True``.
+    def set_threshold(self, threshold: Any) -> Self:
+        """An old name: ``choose(threshold=…)``, which returns a copy."""
+        warn_old("set_threshold", "choose(threshold=…), which returns a copy")
+        return super().set_threshold(threshold)
+
+    # Choosing again
+
+    def choose(
+        self,
+        *,
+        maximize: Any = AS_IT_IS,
+        limit: Any = AS_IT_IS,
+        min_ratio: Any = AS_IT_IS,
+        capacity: Any = AS_IT_IS,
+        max_false_positive_rate: Any = AS_IT_IS,
+        min_group_share: Any = AS_IT_IS,
+        fairness: float | None = None,
+        threshold: Any = None,
+    ) -> Self:
+        """The model for other wishes, without training again: a copy, which this one does not change.
+
+        Of everything that the model can be, which was counted on rows that were held out, the best is taken. It works
+        for a model that was loaded, too. :meth:`alternatives` lists what there is to choose from.
 
         Parameters
         ----------
-        fairness : float
-            One of 0.0, 0.1, 0.2, … 2.0. Above 1 the plain model is subtracted from the fair one, so with
-            ``monotonic_cst`` only what still rises and falls as it should is there.
+        maximize, limit, min_ratio, capacity, max_false_positive_rate, min_group_share : optional
+            As the parameters of these names. A wish that is not named stays as it is; None removes it.
+        fairness : float, optional
+            Instead of wishes a blend by its number: 0.0 is the plain model, 1.0 the fair one, and up to 2.0 the plain
+            one is taken off. Its threshold is the best for it, unless it is given as well.
+        threshold : float, mapping or array-like, optional
+            Instead of wishes a threshold on the margin; a mapping from every group to its own, or an array of them in
+            the order of ``groups_``, if the model was fitted with ``threshold="per_group"``.
 
         Returns
         -------
-        self
+        ParityBoostClassifier
+            With its parameters as wished, so that a clone of it is trained for the same.
+
+        Raises
+        ------
+        LimitNotMet
+            If nothing keeps what is wished; it says what is possible.
 
         Examples
         --------
@@ -531,26 +594,159 @@ class ParityBoostClassifier(FairClassifier):
         >>> from parityboost.datasets import load_adult
         >>> adult = load_adult()
         >>> model = ParityBoostClassifier(
-        ...     "equal_opportunity", n_bags=2, n_estimators=20, dial=True, random_state=0
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
         ... )
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
-        >>> model.set_fairness(0.5).fairness_
-        0.5
+        >>> accurate = model.choose(maximize="accuracy", limit=0.05)
+        >>> accurate.score(adult.data, adult.target) > model.score(adult.data, adult.target)
+        True
         """
         check_is_fitted(self)
-        self._box = self._box.at_fairness(fairness)
-        return self
+        named = {name: value for name, value in locals().items() if name in WISHES and value is not AS_IT_IS}
+        if fairness is not None or threshold is not None:
+            if named:
+                raise ValueError(f"choose takes wishes ({', '.join(named)}), or fairness and threshold, not both")
+            return self._at_point(fairness, threshold)
+        self._has_menu("choose")
+        given = wishes_as_parameters(self._box.wishes) | named
+        if given["min_group_share"] is None:
+            given["min_group_share"] = 0.0
+        wishes = Wishes.of(given)
+        wishes.check(self._about.settings.notion)
+        found = copy(self)
+        found.set_params(**{name: value for name, value in given.items() if name in WISHES})
+        found._move(self._box.choose(wishes))
+        return found
 
-    def predict_calibrated(self, X: Any) -> Floats:
+    def _at_point(self, fairness: float | None, threshold: Any) -> Self:
+        """A copy at a blend and a threshold that were given, which no wish is to be read from."""
+        found = copy(self)
+        found.set_params(**{name: 0.0 if name == "min_group_share" else None for name in WISHES})
+        box = replace(self._box, wishes=Wishes())
+        if fairness is not None:
+            _has_dial(self)
+            box = box.at_fairness(fairness)
+        if threshold is not None:
+            box = box.with_threshold(self._read_threshold(threshold))
+        if box.menu is None:
+            found._box = box
+        else:
+            found._move(box)
+        return found
+
+    def select(self, X: Any, n: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """Labels for a batch of people with an exact number of places: the ``n`` with the best scores get a yes.
+
+        A yes is the favourable label, or the positive one if none was stated. Of people with the same score at the last
+        places, those who come first in X get one, and a warning says how many these are.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            The people.
+        n : int
+            The number of places, at most that of the people.
+        sensitive_features : array-like, optional
+            Their groups, if each group has its own threshold and they are no columns of X.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Their labels.
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier(
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
+        ... )
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> int((model.select(adult.data[:1000], n=200) == model.positive_).sum())
+        200
+        """
+        decision = self.decision_function(X, sensitive_features=sensitive_features)
+        if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or not 0 <= n <= len(decision):
+            raise ValueError(f"n must be a whole number from 0 to {len(decision)}, the number of people, got {n!r}")
+        labels = self._about.labels
+        score = labels.signed(decision) * (-1 if labels.favours_negative else 1)
+        n, order = int(n), np.argsort(-score, kind="stable")
+        if 0 < n < len(order) and score[order[n - 1]] == score[order[n]]:
+            same = score == score[order[n]]
+            places = int(same[order[:n]].sum())
+            warn_caller(
+                f"{int(same.sum())} people have the same score, and there are {places} places left for them: those who "
+                "come first in X get them. Order X by what should decide between equals, or draw lots"
+            )
+        is_no = np.ones(len(order), dtype=np.intp)
+        is_no[order[:n]] = 0
+        yes, no = labels.outcomes if labels.favours_negative else labels.outcomes[::-1]
+        return np.array([yes, no], dtype=labels.outcomes.dtype)[is_no]
+
+    def alternatives(self, *, confidence: float = 0.95) -> pd.DataFrame:
+        """The record of alternatives: what else the model could be, and what was taken for which wish.
+
+        The choice that was taken, the default, plain boosting with the threshold that makes it most accurate, and for
+        each limit from 0.01 to 0.2 the best by balanced accuracy and by accuracy, all on the rows that were held out.
+        ``choose(maximize=row.maximize, limit=row.limit)`` takes one.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            What was taken first, then by the largest gap: ``what`` it is, ``maximize`` and ``limit`` that it is the
+            best for, ``share_of_yes``, ``accuracy``, ``balanced_accuracy``, the ``largest_gap`` that the notion
+            compares and the ``lowest_ratio`` between groups, each with its interval.
+
+        Examples
+        --------
+        >>> from parityboost import ParityBoostClassifier
+        >>> from parityboost.datasets import load_adult
+        >>> adult = load_adult()
+        >>> model = ParityBoostClassifier(
+        ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
+        ... )
+        >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
+        >>> table = model.alternatives()
+        >>> table["what"].tolist()[0]
+        'taken, default'
+        """
+        check_is_fitted(self)
+        self._has_menu("alternatives")
+        return pd.DataFrame(self._box.alternatives(confidence))
+
+    def _has_menu(self, what: str) -> None:
+        if self._box.menu is None:
+            raise ValueError(
+                f"{what} needs what was counted at fit, and this model was loaded from a file of a version that did "
+                "not keep it: fit again"
+            )
+
+    def _move(self, box: GlassBox) -> None:
+        """Stand at another option of the menu."""
+        self._box, self._frontier = box, None
+        assert box.menu is not None
+        self._chosen = box.menu.place(box.stage)[0] + 1, box.threshold
+        if self._held_out is not None:
+            self._selection = replace(self._held_out, margins=partial(box.menu.blends, box.stage, self._held_out))
+
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """Probabilities per class, calibrated on rows that were held out: of 100 rows with 0.8, about 80 are positive.
 
-        They rise with the score. :meth:`predict_proba` gives scores that agree with :meth:`predict` instead: 0.5 is
-        where the decision changes, which need not be where the classes are equally likely.
+        They rise with the score. The decision, :meth:`predict`, is where :meth:`decision_function` is above 0, which
+        is at a probability of one half only by chance: what was wished moved it.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
             The rows.
+        sensitive_features : array-like, optional
+            Not needed: probabilities depend on no threshold.
 
         Returns
         -------
@@ -566,13 +762,22 @@ class ParityBoostClassifier(FairClassifier):
         ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
         ... )
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
-        >>> bool(
-        ...     abs(model.predict_calibrated(adult.data)[:, 1].mean() - adult.target.mean()) < 0.02
-        ... )
+        >>> probability = model.predict_proba(adult.data)[:, 1]
+        >>> bool(abs(probability.mean() - adult.target.mean()) < 0.02)
         True
         """
-        X = self._read_new(X)
-        return self._box.calibrated(self._box.margin(X, effective_n_jobs(self.n_jobs)))
+        given = self._read_new(X), effective_n_jobs(self.n_jobs), self.device
+        return self._box.calibrated(self._box.margin(*given))
+
+    def predict_log_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Logarithms of :meth:`predict_proba`, finite also where a probability is 0."""
+        found: Floats = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+        return found
+
+    def predict_calibrated(self, X: Any) -> Floats:
+        """An old name of :meth:`predict_proba`."""
+        warn_old("predict_calibrated", "predict_proba, which gives calibrated probabilities now")
+        return self.predict_proba(X)
 
     def _frontier_table(self, points: pd.DataFrame) -> pd.DataFrame:
         """With the weight of each blend instead of θ."""
@@ -580,6 +785,14 @@ class ParityBoostClassifier(FairClassifier):
         weights = np.array([1.0] if dial is None else dial.weights)
         points.insert(0, "fairness", weights[points.pop("theta").to_numpy() - 1])
         return points
+
+
+def wishes_as_parameters(wishes: Wishes) -> dict[str, Any]:
+    """Wishes as the estimator's parameters say them."""
+    given = dict(vars(wishes))
+    if isinstance(wishes.maximize, tuple):
+        given["maximize"] = dict(zip(COSTS, wishes.maximize, strict=True))
+    return given
 
 
 def held_out(trained: Any, rows: Any, n_groups: int) -> SelectionData:

@@ -128,12 +128,12 @@ def test_calibrated_probabilities_are_lazy(client, table):  # noqa: F811
     cls, options = MODELS["bags"]
     there = in_partitions(table, SIZES)
     model = cls(random_state=0, **options).fit(there[FEATURES], there["label"], sensitive_features=there["group"])
-    expected = model.to_local().predict_calibrated(table[FEATURES])
-    lazy = model.predict_calibrated(there[FEATURES])
+    expected = model.to_local().predict_proba(table[FEATURES])
+    lazy = model.predict_proba(there[FEATURES])
     assert lazy.npartitions == there.npartitions
     assert list(lazy.columns) == ["0", "1"]
     np.testing.assert_array_equal(lazy.compute().to_numpy(), expected)
-    np.testing.assert_array_equal(model.predict_calibrated(table[FEATURES]), expected)
+    np.testing.assert_array_equal(model.predict_proba(table[FEATURES]), expected)
 
 
 @pytest.mark.usefixtures("no_row_comes_here")

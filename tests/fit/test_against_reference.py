@@ -125,7 +125,10 @@ def test_merging_equal_rows_changes_no_bit(problem, options):
     if twin is None:
         return
     cells = {(*(str(x) for x in row), a, b) for *row, a, b in zip(*columns, y, group, strict=True)}
-    assert len(learner.train) == len(cells)
+    if options["category_splits"] == "sets":  # rare categories share a code
+        assert len(learner.train) <= len(cells)
+    else:
+        assert len(learner.train) == len(cells)
     assert_equal_to_the_last_bit(twin, model, problem, options)
 
 

@@ -379,8 +379,8 @@ def test_what_only_one_training_has_an_average_has_not(name):
 
 def test_only_a_model_with_a_dial_can_be_moved_along_it():
     assert hasattr(ParityBoostClassifier(dial=True), "set_fairness")
-    assert not hasattr(ParityBoostClassifier(), "set_fairness")
-    model, *_ = fitted()
+    assert not hasattr(ParityBoostClassifier(dial=False), "set_fairness")
+    model, *_ = fitted(dial=False)
     with pytest.raises(AttributeError) as caught:
         model.set_params(dial=True).set_fairness(0.5)  # it was fitted without
     assert "fit with dial=True" in str(caught.value.__cause__ or caught.value)
@@ -391,16 +391,17 @@ def test_only_a_model_with_a_dial_can_be_moved_along_it():
 
 
 def test_with_enough_rows_the_blend_is_chosen(monkeypatch):
-    monkeypatch.setattr("parityboost.recommended.MIN_ROWS_TO_BLEND", 10)
+    monkeypatch.setattr("parityboost._choice.menu.MIN_ROWS_FOR_MORE", 10)
     model, *_ = fitted(600, dial=True, n_estimators=30)
-    objectives = [point.ber + point.violation for point in model.glass_box_.dial.points]
+    notion = get_notion("disparate_mistreatment")
+    objectives = [float(notion.objective(box.held_out_counts)) for box in model.glass_box_.blends()]
     assert objectives[WEIGHTS.index(model.fairness_)] <= min(objectives) + 0.05
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2]), st.sampled_from([1, -1]))
 def test_every_blend_keeps_the_order_of_a_feature(monkeypatch, seed, depth, order):
-    monkeypatch.setattr("parityboost.recommended.MIN_ROWS_TO_BLEND", 1)
+    monkeypatch.setattr("parityboost._choice.menu.MIN_ROWS_FOR_MORE", 1)
     X, y, group = make_people(300, seed % 1000)
     options = {"n_bags": 2, "n_estimators": 15, "max_depth": depth, "dial": True, "random_state": seed % 1000}
     model = ParityBoostClassifier("statistical_parity", monotonic_cst={"skill": order}, **options)
@@ -438,10 +439,10 @@ def test_blends_that_would_break_an_order_are_not_there(tmp_path):
             each.set_fairness(2)
         assert each.set_fairness(highest).frontier(X, y, sensitive_features=group)["fairness"].max() <= highest
     document = json.loads((tmp_path / "model.json").read_text())
-    points = document["average"]["dial"]["points"]
-    points.append(points[-1])
+    stages = document["average"]["menu"]["stages"]
+    stages.append(stages[-1])
     (tmp_path / "more.json").write_bytes(written(document))
-    with pytest.raises(ModelFileError, match="a point for each blend that keeps the orders, and for no other"):
+    with pytest.raises(ModelFileError, match=rf"a stage for each of {round(10 * highest) + 1} blends and its shifts"):
         load(tmp_path / "more.json")
     free, *_ = fitted(600, dial=True, n_estimators=30)
     assert free.set_fairness(2).fairness_ == 2.0
@@ -450,10 +451,10 @@ def test_blends_that_would_break_an_order_are_not_there(tmp_path):
 @pytest.mark.parametrize("depth", [1, 2])
 def test_importances_and_bands_are_those_of_the_blend(depth, tmp_path):
     """At either end those of a model that was trained for it, and between them those of the trainings' blends."""
-    options = {"max_depth": depth, "n_estimators": 20, "notion": "equal_opportunity"}
+    options = {"max_depth": depth, "n_estimators": 20, "notion": "equal_opportunity", "max_pairs": None}
     model, *_ = fitted(400, dial=True, **options)
-    plain, *_ = fitted(400, **options | {"notion": "none"})
-    fair, *_ = fitted(400, **options)
+    plain, *_ = fitted(400, **options | {"notion": "none", "class_weight": None})
+    fair, *_ = fitted(400, dial=False, **options)
     for w, end in ((0.0, plain), (1.0, fair)):
         model.set_fairness(w)
         np.testing.assert_array_equal(model.feature_importances_, end.feature_importances_)
@@ -513,20 +514,20 @@ def test_a_limit_on_adult_is_kept_by_a_good_model(c):
     X, X_test, y, y_test = train_test_split(adult.data, adult.target, test_size=0.5, random_state=0)
     # A model that is beyond the limit: with sets of categories it is not.
     options = {"category_splits": "one", "max_pairs": None, "n_bags": 4, "n_estimators": 200, "n_iter_no_change": None}
-    options |= {"c": c, "random_state": 0}
-    free = ParityBoostClassifier("equalized_odds", **options).fit(X, y, sensitive_features=X["sex"])
+    options |= {"c": c, "random_state": 0, "dial": False}
+    sex, X, X_test = X["sex"], X.drop(columns="sex"), X_test.drop(columns="sex")
+    free = ParityBoostClassifier("equalized_odds", **options).fit(X, y, sensitive_features=sex)
     assert own_point(free).violation > 0.1
-    model = ParityBoostClassifier("equalized_odds", max_violation=0.1, **options)
-    with pytest.warns(FitWarning, match=r"class_weight='balanced_groups' does not suit max_violation=0.1: .*=None was"):
-        model.fit(X, y, sensitive_features=X["sex"])
+    model = ParityBoostClassifier("equalized_odds", max_violation=0.1, **options | {"dial": True})
+    model.fit(X, y, sensitive_features=sex)
     assert own_point(model).violation <= 0.1
-    assert model.score(X_test, y_test) > max(free.score(X_test, y_test), 0.83)
+    assert model.score(X_test, y_test) > 0.83
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("options", [{"c": 0.0}, {"c": 0.5, "dial": True}, {"keep": 0.9}, {"threshold": 0.0}])
 def test_the_frontier_has_what_fit_chose(seed, options, monkeypatch):
-    monkeypatch.setattr("parityboost.recommended.MIN_ROWS_TO_BLEND", 10)
+    monkeypatch.setattr("parityboost._choice.menu.MIN_ROWS_FOR_MORE", 10)
     X, y, group = make_people(400, seed)
     model = ParityBoostClassifier(n_bags=2, n_estimators=10, random_state=0, **options)
     model.fit(X, y, sensitive_features=group)
@@ -557,11 +558,16 @@ def test_a_limit_that_costs_much_is_said():
 
 def test_calibrated_probabilities_rise_with_the_score():
     model, X, *_ = fitted(500)
-    probabilities = model.predict_calibrated(X)
+    probabilities = model.predict_proba(X)
+    with pytest.warns(FutureWarning, match="predict_calibrated is an old name, .*; now: predict_proba"):
+        np.testing.assert_array_equal(model.predict_calibrated(X), probabilities)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     order = np.argsort(model.decision_function(X))
     assert (np.diff(probabilities[order, 1]) >= -1e-12).all()
-    assert ((model.predict_proba(X)[:, 1] > 0.5) == (model.predict(X) == model.classes_[1])).all()
+    assert ((model.decision_function(X) > 0) == (model.predict(X) == model.classes_[1])).all()
+    logs = model.predict_log_proba(X)
+    assert np.isfinite(logs).all()
+    np.testing.assert_allclose(np.exp(logs), probabilities, atol=1e-15)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300))
@@ -585,7 +591,7 @@ def test_probabilities_on_adult_are_calibrated():
     train, test = half[: len(half) // 2], half[len(half) // 2 :]
     model = ParityBoostClassifier("equal_opportunity", random_state=0)
     model.fit(adult.data.iloc[train], adult.target.iloc[train], sensitive_features=adult.sensitive.iloc[train])
-    probability = model.predict_calibrated(adult.data.iloc[test])[:, 1]
+    probability = model.predict_proba(adult.data.iloc[test])[:, 1]
     positive = (adult.target.iloc[test] == model.classes_[1]).to_numpy()
     bins = np.array_split(np.argsort(probability), 15)
     error = sum(len(rows) * abs(probability[rows].mean() - positive[rows].mean()) for rows in bins) / len(test)
@@ -610,18 +616,18 @@ def test_files_copies_and_onnx_predict_the_same(tmp_path, options):
     loaded = load(tmp_path / "model.json")
     for other in (loaded, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert (other.decision_function(new) == model.decision_function(new)).all()
-        assert (other.predict_calibrated(new) == model.predict_calibrated(new)).all()
+        assert (other.predict_proba(new) == model.predict_proba(new)).all()
     pd.testing.assert_frame_equal(loaded.history_, model.history_, check_exact=True)
     assert loaded.thetas_.tolist() == model.thetas_.tolist()
     session = ort.InferenceSession(model.to_onnx().SerializeToString())
-    label, _, score, calibrated = session.run(None, onnx_inputs(model, new))
+    label, calibrated, score = session.run(None, onnx_inputs(model, new))
     assert (score == model.decision_function(new)).all() and (label == model.predict(new)).all()
-    np.testing.assert_allclose(calibrated, model.predict_calibrated(new), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(calibrated, model.predict_proba(new), rtol=0, atol=1e-12)
     if "dial" in options:
         for w in (0.0, 0.4, 2.0):
             expected = model.set_fairness(w).decision_function(new)
             assert (loaded.set_fairness(w).decision_function(new) == expected).all()
-            assert (loaded.predict_calibrated(new) == model.predict_calibrated(new)).all()
+            assert (loaded.predict_proba(new) == model.predict_proba(new)).all()
 
 
 def test_splits_that_were_given_are_stored_as_their_number(tmp_path):
@@ -647,7 +653,7 @@ def test_damaged_files_are_refused_or_predict(tmp_path, dial):
         except ModelFileError:
             refused += 1
             continue
-        loaded.predict(X), loaded.predict_calibrated(X)
+        loaded.predict(X), loaded.predict_proba(X)
     assert refused > 75
 
 
@@ -828,8 +834,8 @@ def test_progress_is_that_of_all_trainings(options, capsys):
     X, y, group = make_people(300)
     model = ParityBoostClassifier(**{**SMALL, **options}, verbose=1).fit(X, y, sensitive_features=group)
     lines = capsys.readouterr().err.splitlines()
-    total = 36 * (2 if options.get("dial") else 1)
-    done = f"{total}/{total}" if options["n_iter_no_change"] is None else "3/3 ended  training 3, round "
+    total = 72 if options.get("dial", True) else 36
+    done = f"{total}/{total}" if options["n_iter_no_change"] is None else "6/6 ended  training 6, round "
     assert f"{'█' * 8} {done}" in lines[-2]
     if options["n_iter_no_change"] is not None:
         assert lines[-1].endswith("s") and ", no improvement, " in lines[-1]

@@ -192,7 +192,8 @@ def test_compiled_and_interpreted_rounds_are_the_same(monkeypatch):
             again = clone(model).fit(X, y, sensitive_features=group)
         np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
         pd.testing.assert_frame_equal(model.history_, again.history_, check_exact=True)
-    assert len(calls) == 9  # two of them have two bags, and one of these boosts three times to choose its pairs
+    # Two of them have two bags, each trained twice, and one of these boosts three times to choose its pairs.
+    assert len(calls) == 13
 
 
 @pytest.mark.parametrize("weighted", [False, True])

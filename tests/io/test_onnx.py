@@ -434,7 +434,7 @@ def test_contributions_of_an_average_with_thresholds_per_group_are_an_output():
         n_bags=2, n_estimators=10, threshold="per_group", sensitive_feature="city", random_state=0
     ).fit(X, y)
     session = onnxruntime.InferenceSession(model.to_onnx(contributions=True).SerializeToString())
-    outputs = session.run(["score", "contributions", "calibrated"], onnx_inputs(model, X))
+    outputs = session.run(["score", "contributions", "probabilities"], onnx_inputs(model, X))
     np.testing.assert_array_equal(outputs[0], model.decision_function(X))
     np.testing.assert_array_equal(outputs[1], explain.contributions(model, X).to_numpy())
-    np.testing.assert_allclose(outputs[2], model.predict_calibrated(X), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(outputs[2], model.predict_proba(X), rtol=0, atol=1e-12)

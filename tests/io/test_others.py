@@ -109,7 +109,7 @@ def test_skops_stores_both_ends_of_the_dial(data):
     for fairness in (0.0, 0.7, 1.0):
         scored = (m.set_fairness(fairness).decision_function(X) for m in (loaded, model))
         np.testing.assert_array_equal(*scored)
-    np.testing.assert_array_equal(loaded.predict_calibrated(X), model.predict_calibrated(X))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_skops_stores_no_ones_data(data):

@@ -72,9 +72,6 @@ def assert_same(model, X, dialects=("duckdb", "sqlite"), given=None, **options):
         assert found["decision"].tolist() == model.predict(X, **told).tolist()
         chance = model.predict_proba(X, **told)[:, int(sign > 0)]
         np.testing.assert_allclose(found["probability"].astype(float), chance, rtol=0, atol=1e-12)
-        if "calibrated" in found:
-            chance = model.predict_calibrated(X)[:, int(sign > 0)]
-            np.testing.assert_allclose(found["calibrated"].astype(float), chance, rtol=0, atol=1e-12)
     return found
 
 

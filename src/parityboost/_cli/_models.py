@@ -286,11 +286,12 @@ def check_told_groups(model: Any, sensitive: list[str]) -> None:
 
 def predictions(model: Any, X: pd.DataFrame, groups: pd.DataFrame) -> dict[str, Any]:
     """The columns that `predict` adds; ``prediction`` is 1 for the positive label."""
-    score = np.empty(0)
-    if len(X):
-        score = model.decision_function(X, **({"sensitive_features": groups} if needs_groups(model) else {}))
-        score = model.about_.labels.signed(score)  # above 0 for the positive label
-    return {"prediction": (score > 0).astype(int), "probability": 1 / (1 + np.exp(-2 * score))}
+    if not len(X):
+        return {"prediction": np.empty(0, dtype=int), "probability": np.empty(0)}
+    told, labels = {"sensitive_features": groups} if needs_groups(model) else {}, model.about_.labels
+    score = labels.signed(model.decision_function(X, **told))  # above 0 for the positive label
+    probability = model.predict_proba(X, **told)[:, 0 if labels.positive_is_first else 1]
+    return {"prediction": (score > 0).astype(int), "probability": probability}
 
 
 class Why(NamedTuple):

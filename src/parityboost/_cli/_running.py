@@ -19,7 +19,7 @@ LOCAL = "local"  # a cluster on this machine, for as long as the command runs
 ADDRESS = re.compile(r"^(\w+://.+|[\w.-]+:\d+)$")
 # What `fit` warns of, and which parts of it the command line has other words for.
 LABEL = re.compile(r"(?<=class )'([01])'|(?<=predicts )'([01])'")
-PARAMETER = re.compile(r"\b(keep|threshold|max_violation|class_weight)=('?)([^\s,()']+)\2")
+PARAMETER = re.compile(r"\b(keep|threshold|limit|max_violation|class_weight)=('?)([^\s,()']+)\2")
 
 
 def command_class() -> Any:

@@ -84,11 +84,9 @@ class Fitted:
     selection: SelectionData | None  # None if nothing was chosen
     unit: float  # number of rows that a weight of one stands for
     columns: list[str] | None = None
-    # Of an average: what would be chosen without the limit, and, if other starting weights were used than those that
-    # were asked for, what these are and would lead to.
-    free: Choice | None = None
-    asked: Choice | None = None
-    class_weight: Any = None
+    # Of an average the choice for other wishes, None if nothing keeps them; and whether the user's own limit it.
+    again: Callable[[dict[str, Any]], Choice | None] | None = None
+    is_limited: bool = False  # then nothing more need be given up
 
     def messages(self) -> list[str]:
         """One for each thing that is wrong, the gravest first."""
@@ -96,14 +94,6 @@ class Fitted:
             return []
         choice, settings = self.boosted.choice, self.about.settings
         found: list[str | None] = []
-        if self.asked is not None:
-            best, own = self.asked.own, choice.own
-            found.append(
-                f"class_weight={self.class_weight!r} does not suit max_violation={settings.max_violation:g}: on the "
-                f"rows that are chosen on, the best with it has a balanced accuracy of {1 - best.ber:.3f} and a "
-                f"violation of {best.violation:.3f}. class_weight=None was used, which has {1 - own.ber:.3f} and "
-                f"{own.violation:.3f}"
-            )
         leak = self._one_column_decides()
         found.append(leak)
         if np.isnan(choice.own.objective):
@@ -111,7 +101,8 @@ class Fitted:
                 f"in no round is the violation of {settings.notion.name!r} defined on the rows that θ is chosen on, "
                 "so the first is used: fewer than two groups have a rate there. Give more rows, or merge groups"
             )
-        found += [None if leak else self._of_little_use() or self._nothing_mitigated(), self._limit(), *self._groups()]
+        useless = None if leak else self._of_little_use() or self._nothing_mitigated()
+        found += [useless, self._limit(), *self._groups()]
         return [message for message in found if message is not None]
 
     def _one_column_decides(self) -> str | None:
@@ -151,12 +142,14 @@ class Fitted:
         else:
             return None
         better = [changes for changes in BETTER if changes.get("keep", 1.0) > self.about.settings.keep]
+        if self.again is not None:
+            better = [] if self.is_limited else [{"limit": limit} for limit in (0.05, 0.1, 0.2)]
         return what + (self._remedy(self._is_useless, better) or NO_REMEDY)
 
     def _nothing_mitigated(self) -> str | None:
         """Compared with the lowest balanced error of the same run."""
         choice, settings = self.boosted.choice, self.about.settings
-        if not settings.notion.gaps or settings.keep == 1:
+        if not settings.notion.gaps or settings.keep == 1 or self.is_limited:
             return None
         before, reached = float(choice.plain.judged), float(choice.own.judged)
         sizeable = reached > SIZEABLE * len(settings.notion.gaps)
@@ -170,11 +163,14 @@ class Fitted:
         def unreached(choice: Choice) -> bool:
             return still(choice) or float(choice.own.violation) > limit
 
+        first: list[dict[str, Any]] = [{"threshold": "auto"}]
         limited: list[dict[str, Any]] = [{"max_violation": limit}, {"max_violation": limit, "threshold": "auto"}]
+        if self.again is not None:  # a limit on each gap
+            first, limited = [], [{"limit": round(limit / len(settings.notion.gaps), 3)}]
         return (
             f"the violation of {settings.notion.name!r} is {reached:.3f}, no smaller than {before:.3f}, that of "
             "the plain choice of the same run, with the lowest balanced error: nothing was given up for fairness. "
-        ) + (self._remedy(still, [{"threshold": "auto"}]) or self._remedy(unreached, limited) or NO_REMEDY)
+        ) + (self._remedy(still, first) or self._remedy(unreached, limited) or NO_REMEDY)
 
     def _limit(self) -> str | None:
         """Where a limit is not kept, or only by a much worse model."""
@@ -185,10 +181,11 @@ class Fitted:
         def above(choice: Choice) -> bool:
             return self._is_useless(choice) or bool(choice.own.violation > settings.highest_violation)
 
-        tries: list[dict[str, Any]] = [{"threshold": "auto"}]
+        tries: list[dict[str, Any]] = [{"threshold": "auto"}] if self.again is None else []
         if own.violation > settings.highest_violation:
             allowed = f" that keep={settings.keep:g} allows" if settings.keep else ""
-            tries += [{"keep": keep, "threshold": "auto"} for keep in (0.25, 0.1) if keep < settings.keep]
+            lower = (0.25, 0.1) if self.again is None else ()
+            tries += [{"keep": keep, "threshold": "auto"} for keep in lower if keep < settings.keep]
             return (
                 f"no choice of θ and threshold{allowed} has a violation of at most {settings.max_violation:g} on the "
                 f"data that it is made on: the closest, {own.violation:.3f}, is used. "
@@ -199,7 +196,7 @@ class Fitted:
             )
         assert self.selection is not None
         without = replace(settings, max_violation=None)
-        free = (self.free or choose_again(self.selection, without, self.unit)).own
+        free = choose_again(self.selection, without, self.unit).own
         if not own.ber > free.ber + SIZEABLE:
             return None
 
@@ -246,11 +243,12 @@ class Fitted:
         assert self.selection is not None
         now = self.boosted.choice.own
         for changes in tries:
-            other = replace(self.about.settings, **changes)
-            if other == self.about.settings:
-                continue
-            choice = choose_again(self.selection, other, self.unit)
-            if not problem(choice):
+            if self.again is not None:
+                choice = self.again(changes)
+            else:
+                other = replace(self.about.settings, **changes)
+                choice = None if other == self.about.settings else choose_again(self.selection, other, self.unit)
+            if choice is not None and not problem(choice):
                 named = ", ".join(f"{key}={value!r}" for key, value in changes.items())
                 return (
                     f"Tried on the same rows, {named} gives a balanced accuracy of {1.0 - choice.own.ber:.3f} with a "

@@ -26,7 +26,6 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from .._caller import warn_caller
 from .._engine.threads import MAX_THREADS
-from .._model.dial import WEIGHTS
 from .._model.glass_box import About
 from .._model.grid import all_on_grid
 from .._model.trees import EstimatorRounds, TreeRounds
@@ -255,7 +254,8 @@ class Document(Record, kw_only=True):
                 model.thetas_ = np.array(each("bags", self.average.bags, lambda bag: bag.read()))
                 model._bag_sizes = [bag.rounds for bag in self.average.bags]
                 model._box = self.average.read(about, threshold, binner, n_groups)
-            stage = 1 if model._box.dial is None else WEIGHTS.index(model.fairness_) + 1
+            box = model._box
+            stage = 1 if box.dial is None else box.dial.weights.index(box.fairness) + 1
         else:
             if self.average is not None or not self.trees:
                 raise ModelFileError(": expected the field 'trees', and no average")
@@ -278,7 +278,7 @@ class Document(Record, kw_only=True):
                 fail("fitted", f"a field {key!r}", self.fitted)
             setattr(model, key, stored[key])
         model._history = self._read_history(model.n_estimators_)
-        model._selection = model._frontier = None  # the data that θ was chosen on stays where it was
+        model._selection = model._held_out = model._frontier = None  # the data that θ was chosen on stays where it was
         model.n_features_in_, model._about = about.n_features, about
         if names is not None:
             model.feature_names_in_ = names

@@ -15,7 +15,7 @@ def upgraded(document: dict[str, Any], version: int) -> dict[str, Any]:
     if isinstance(found.get("stumps"), list) and "trees" not in found:
         found["trees"] = [_tree(stump) for stump in found.pop("stumps")]
     if isinstance(found.get("average"), dict):
-        found["average"] = _with_dial(found["average"])
+        _without_points(found)
     if version == 1 and isinstance(found.get("columns"), list):  # a category that is none of the column's was missing
         found["columns"] = [_by_old_rule(column, f"columns[{j}]") for j, column in enumerate(found["columns"])]
     return found
@@ -31,19 +31,23 @@ def _tree(stump: Any) -> Any:
     return {"alpha": alpha, "root": root, "votes": votes, "confidences": confidences}
 
 
-def _with_dial(average: dict[str, Any]) -> dict[str, Any]:
-    """The points belong to the dial. The first files with points had no dial: both ends were like the fair one."""
-    found = dict(average)
-    points, spread, shares = found.pop("points", None), found.get("spread"), found.get("importances")
-    if points is None:
-        return found
-    if "dial" not in found:
+def _without_points(found: dict[str, Any]) -> None:
+    """What was chosen for each blend of a dial is no menu: the model stays at the blend where it is.
+
+    The first files with such points had no dial: both ends were like the fair one.
+    """
+    average = found["average"] = dict(found["average"])
+    if average.pop("points", None) is None:
+        return
+    spread, shares, fairness = average.get("spread"), average.get("importances"), average.get("fairness")
+    if "dial" not in average:
         squares = [_squares(row) for row in spread] if isinstance(spread, list) else spread
         parts = {"spreads": [spread, spread], "covariance": squares, "importances": [shares, shares], "orders": None}
-        return {**found, "dial": {**parts, "points": points}}
-    if isinstance(found["dial"], dict):
-        found["dial"] = {**found["dial"], "points": points}
-    return found
+        average["dial"] = parts
+    found.pop("chosen", None)
+    groups = found.get("per_group")
+    if isinstance(groups, dict) and isinstance(groups.get("rounds"), list) and isinstance(fairness, (int, float)):
+        found["per_group"] = {**groups, "rounds": groups["rounds"][round(10 * fairness) :][:1]}
 
 
 def _squares(row: Any) -> Any:

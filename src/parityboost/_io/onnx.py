@@ -27,7 +27,7 @@ from .._table.grouping import band_names, read_edges, sensitive_frame
 from .._table.sources import NumberSource, Source, raise_infinite, read_sources
 from .atomic import write_atomically
 
-OUTPUTS = ("label", "probabilities", "score", "calibrated", "contributions")
+OUTPUTS = ("label", "probabilities", "score", "contributions")
 OLDEST_OPSET, ML_OPSET = 13, 2
 EXACT_INTS = 2**53  # doubles can tell integers below this apart
 
@@ -109,10 +109,11 @@ def to_onnx(box: GlassBox, path: Any, opset: int, contributions: bool = False) -
         scores.append(graph.pair_score(pair, *(codes.get(f) for f in pair.features)))
     if not scores:  # the same score for all
         scores.append(graph.zeros())
+    shares = None
     if calibrator is not None:  # of the margin, whatever the thresholds are
         offset = constant if apart else constant + float(box.threshold)
         margin = graph.node("Add", graph.node("Sum", *scores), graph.constant(float(offset)))
-        graph.calibrate(margin, calibrator, labels.positive_is_first)
+        shares = graph.calibrated(margin, calibrator, labels.positive_is_first)
     if source is not None and apart:
         scores.append(_add_thresholds(graph, source, box))
     properties = {"classes": repr(labels.classes.tolist())}
@@ -123,7 +124,7 @@ def to_onnx(box: GlassBox, path: Any, opset: int, contributions: bool = False) -
         names = [column.name for column in box.columns]
         names += [" × ".join(box.columns[f].name for f in pair.features) for pair in parts.pairs]
         properties["contributions"] = json.dumps([*names, "constant"], ensure_ascii=False)
-    graph.decide(scores, float(constant), label_values(labels.outcomes), labels.positive_is_first)
+    graph.decide(scores, float(constant), label_values(labels.outcomes), labels.positive_is_first, shares)
     proto = graph.model(properties, opset)
     if path is not None:
         write_atomically(path, proto.SerializeToString())
@@ -322,7 +323,6 @@ class Graph:
         self._inputs: list[Any] = []
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
-        self._calibrated = False
         self._n_parts = 0
 
     def add_input(self, name: str, text: bool) -> None:
@@ -417,8 +417,18 @@ class Graph:
     def lookup(self, positions: str, table: NDArray[Any], output: str = "") -> str:
         return self.node("Gather", self.constant(table), positions, output=output)
 
-    def decide(self, scores: list[str], constant: float, labels: NDArray[Any], positive_is_first: bool) -> None:
-        """From the columns' scores to the outputs; ``labels`` are the negative and the positive one."""
+    def decide(
+        self,
+        scores: list[str],
+        constant: float,
+        labels: NDArray[Any],
+        positive_is_first: bool,
+        shares: list[str] | None,
+    ) -> None:
+        """From the columns' scores to the outputs; ``labels`` are the negative and the positive one.
+
+        Probabilities are the calibrated ``shares``, or what the scores say.
+        """
         parts = self.node("Sum", *scores), self.constant(constant)
         if positive_is_first:
             own = self.node("Add", *parts)
@@ -427,14 +437,15 @@ class Graph:
             own = score = self.node("Add", *parts, output="score")
         above = self.node("Greater", own, self.constant(0.0))
         self.lookup(self.node("Cast", above, to=self.onnx.TensorProto.INT64), labels, output="label")
-        doubled = self.node("Unsqueeze", self.node("Add", score, score), self.constant([1]))
-        second = self.node("Sigmoid", doubled)
-        first = self.node("Sub", self.constant(1.0), second)
-        self.node("Concat", first, second, axis=1, output="probabilities")
+        if shares is None:
+            doubled = self.node("Unsqueeze", self.node("Add", score, score), self.constant([1]))
+            second = self.node("Sigmoid", doubled)
+            shares = [self.node("Sub", self.constant(1.0), second), second]
+        self.node("Concat", *shares, axis=1, output="probabilities")
         self._label_type = self.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
 
-    def calibrate(self, margin: str, calibrator: Calibrator, positive_is_first: bool) -> None:
-        """The probabilities of :meth:`predict_calibrated`, from the margin without any threshold."""
+    def calibrated(self, margin: str, calibrator: Calibrator, positive_is_first: bool) -> list[str]:
+        """The calibrated probability of each class, from the margin without any threshold."""
         column = self.node("Unsqueeze", margin, self.constant([1]))
         piece = self.count(self.node("Less", self.constant(calibrator.edges), column))
         line = self.node("Mul", self.lookup(piece, calibrator.slopes), margin)
@@ -442,9 +453,7 @@ class Graph:
         bounded = self.node("Max", self.node("Min", line, self.constant(1.0)), self.constant(0.0))
         positive = self.node("Unsqueeze", bounded, self.constant([1]))
         negative = self.node("Sub", self.constant(1.0), positive)
-        shares = [negative, positive]
-        self.node("Concat", *(shares[::-1] if positive_is_first else shares), axis=1, output="calibrated")
-        self._calibrated = True
+        return [positive, negative] if positive_is_first else [negative, positive]
 
     def model(self, properties: dict[str, str], opset: int) -> Any:
         """The finished graph, checked."""
@@ -454,9 +463,6 @@ class Graph:
             helper.make_tensor_value_info("probabilities", double, ["rows", 2], "one column per class, in their order"),
             helper.make_tensor_value_info("score", double, ["rows"], "positive for the second class"),
         ]
-        if self._calibrated:
-            note = "shares of each class to expect, in their order"
-            outputs.append(helper.make_tensor_value_info("calibrated", double, ["rows", 2], note))
         if self._n_parts:
             note = "what each adds to the positive label's score; the property contributions has their names"
             outputs.append(helper.make_tensor_value_info("contributions", double, ["rows", self._n_parts], note))

@@ -8,17 +8,20 @@ checks what depends on others. Nothing in a file is trusted.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from .._arrays import Floats
+from .._choice import menu
+from .._choice.wishes import COSTS, Wishes
 from .._engine.codes import MAX_BINS, MAX_CATEGORIES, N_CODES, X_BINNED_DTYPE
 from .._model import calibration, dial, glass_box, trees
 from .._model import tables as score_tables
-from .._model.dial import FAIR, WEIGHTS
+from .._model.dial import WEIGHTS
 from .._model.grid import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, all_on_grid, on_grid
 from .._model.groups import GroupSource
 from .._table.binning import Binner, CategoricalColumn, NumericColumn
@@ -27,7 +30,7 @@ from .limits import MAX_COLUMNS, MAX_ROUNDS
 from .strict_json import ModelFileError, Record, at, each, fail
 
 MAX_SCORE, MAX_WEIGHT, MAX_ALPHA, MAX_THRESHOLD = 1e6, 1e300, 1e3, 1e300
-MAX_BAGS, MAX_PAIRS = 1000, 100_000
+MAX_BAGS, MAX_PAIRS, MAX_CUTS = 1000, 100_000, 1000
 
 Largest = sys.float_info.max
 Finite = Annotated[float, Meta(ge=-Largest, le=Largest)]
@@ -295,26 +298,13 @@ class Calibrator(Record):
         return calibration.Calibrator(edges, intercepts, np.array(exactly(n_pieces, self.slopes, "slopes")))
 
 
-class Point(Record):
-    threshold: OneOrMore
-    ber: Share
-    violation: Positive
-    calibrator: Calibrator
-
-    def read(self, n_groups: int | None) -> dial.Point:
-        with at("calibrator"):
-            calibrator = self.calibrator.read()
-        return dial.Point(thresholds(self.threshold, n_groups, "threshold"), self.ber, self.violation, calibrator)
-
-
 class Dial(Record):
-    """What the spread and the importances of every blend are made of, and what was chosen for each of them."""
+    """What the spread and the importances of every blend are made of."""
 
     spreads: Annotated[list[Tables], Meta(min_length=2, max_length=2)]
     covariance: list[list[Product] | None]
     importances: Annotated[list[list[Share]], Meta(min_length=2, max_length=2)]
     orders: list[Annotated[int, Meta(ge=-1, le=1)]] | None
-    points: Annotated[list[Point], Meta(min_length=FAIR + 1, max_length=len(WEIGHTS))]
 
     @classmethod
     def of_dial(cls, found: dial.Dial, binner: Binner) -> Dial:
@@ -323,23 +313,142 @@ class Dial(Record):
             spreads=[plain_tables(spread, binner) for spread in found.spreads],
             covariance=plain_tables(found.covariance, binner),
             importances=[shares.tolist() for shares in found.shares],
-            points=[Point.of(point, calibrator=Calibrator.of(point.calibrator)) for point in found.points],
         )
 
-    def read(self, ends: list[score_tables.Effects], binner: Binner, n_groups: int | None) -> dial.Dial:
+    def read(self, ends: list[score_tables.Effects], binner: Binner) -> dial.Dial:
         n_features = len(binner.columns)
         orders = None
         if self.orders is not None:
             orders = np.array(exactly(n_features, self.orders, "orders"), dtype=np.int8)
-        weights = WEIGHTS[: len(self.points)]
-        if weights != dial.ordered_weights(ends[0], ends[1], orders, binner):
-            fail("points", "a point for each blend that keeps the orders, and for no other", self.points)
+        weights = dial.ordered_weights(ends[0], ends[1], orders, binner)
         plain, fair = each("spreads", self.spreads, lambda given: read_tables(given, binner, ""))
         shares = each("importances", self.importances, lambda given: np.array(exactly(n_features, given, "")))
-        points = each("points", self.points, lambda point: point.read(n_groups))
         covariance = read_tables(self.covariance, binner, "covariance")
         both = (plain, fair), covariance, (shares[0], shares[1])
-        return dial.Dial(ends[0], ends[1], *both, orders, weights, tuple(points))
+        return dial.Dial(ends[0], ends[1], *both, orders, weights)
+
+
+class MenuStage(Record):
+    """A blend with a shift: its thresholds, and how much weight of each cell is above each, as what is lost by each."""
+
+    thresholds: Annotated[list[Threshold], Meta(min_length=1, max_length=MAX_CUTS)]
+    between: list[list[Weight]]  # weight[threshold, cell] below it and above the one before
+    ends: Annotated[list[Score], Meta(min_length=2, max_length=2)]
+
+    def read(self, totals: Floats) -> Any:
+        cuts = thresholds(rising(self.thresholds, "thresholds").tolist(), len(self.thresholds), "thresholds")
+        between = matrix((len(cuts), totals.size), self.between, "between")
+        yes = totals.T.ravel() - np.cumsum(between, axis=0)
+        if (yes < 0).any():
+            fail("between", "no more weight than there is in a cell", self.between[0])
+        if self.ends[0] > self.ends[1]:
+            fail("ends", "the lowest margin and the highest", self.ends)
+        return cuts, yes
+
+
+class Menu(Record):
+    """All that the model can be without training again, and which of it it is."""
+
+    stage: Annotated[int, Meta(ge=0)]
+    stages: Annotated[list[MenuStage], Meta(min_length=1, max_length=len(WEIGHTS) * len(menu.SHIFTS))]
+    totals: list[list[Weight]]
+    unit: Positive
+    vectors: list[list[Threshold]] | None = None
+    only: Threshold | None = None
+    column: PerGroup | None = None  # that the groups are shifted by
+    wishes: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_box(cls, box: glass_box.GlassBox) -> Menu:
+        found = box.menu
+        assert found is not None
+        stages = []
+        total = found.totals.T.ravel()
+        for stage, ends in enumerate(found.ends.tolist()):
+            at = found.of_stage(stage)
+            between = np.diff(total - found.yes[at], axis=0, prepend=0.0)
+            stages.append(MenuStage(short(found.thresholds[at]), whole_or_not(between), ends))
+        return cls(
+            box.stage,
+            stages,
+            found.totals.tolist(),
+            found.unit,
+            None if found.vectors is None else found.vectors.tolist(),
+            found.only,
+            None if box.column is None else PerGroup.of(box.column, rounds=[]),
+            {name: value for name, value in vars(box.wishes).items() if value not in (None, 0.0) or name == "limit"},
+        )
+
+    def read(self, about: Any, binner: Binner, weights: tuple[float, ...]) -> dict[str, Any]:
+        """What a glass box has of it, by name."""
+        n_groups = len(about.groups)
+        totals = matrix((n_groups, 2), self.totals, "totals")
+        n_shifts = len(self.stages) // len(weights)
+        if n_shifts * len(weights) != len(self.stages) or n_shifts not in (1, 2, len(menu.SHIFTS)):
+            fail("stages", f"a stage for each of {len(weights)} blends and its shifts", len(self.stages))
+        shifts = {1: (0.0,), 2: (0.0, menu.BEST_SHIFT)}.get(n_shifts, menu.SHIFTS)
+        vectors = None
+        if (self.vectors is None) != (n_shifts == 1):
+            fail("vectors", "null, unless there are shifts", self.vectors)
+        if self.vectors is not None:
+            vectors = matrix((len(weights), n_groups), self.vectors, "vectors")
+        whole(self.stage, 0, len(self.stages) - 1, "stage")
+        read = each("stages", self.stages, lambda stage: stage.read(totals))
+        sizes = [len(cuts) for cuts, _ in read]
+        column = None
+        if self.column is not None:
+            with at("column"):
+                column = self.column.read(about, binner)
+            if column.codes is None or about.source is not None:
+                fail("column", "a column that tells the groups, unless each group has its own threshold", None)
+        if vectors is not None and column is None and about.source is None:
+            fail("column", "the column that tells the groups that are shifted", None)
+        with at("wishes"):
+            known = {name: tuple(v) if isinstance(v, list) else v for name, v in self.wishes.items()}
+            wished = read_wishes(known)
+        found = menu.Menu(
+            weights,
+            vectors,
+            shifts,
+            np.repeat(np.arange(len(sizes)), sizes),
+            np.concatenate([cuts for cuts, _ in read]),
+            np.concatenate([yes for _, yes in read]),
+            totals,
+            np.array([stage.ends for stage in self.stages]),
+            self.unit,
+            about.source is not None,
+            self.only,
+        )
+        return {"menu": found, "stage": self.stage, "wishes": wished, "column": column}
+
+
+def short(values: Floats) -> list[float]:
+    """Thresholds with as few digits as say which multiple of the grid is meant."""
+    found = values.copy()
+    for digits in range(10, 0, -1):
+        rounded = np.round(values, digits)
+        found = np.where(np.rint(rounded / THRESHOLD_GRID) * THRESHOLD_GRID == values, rounded, found)
+    return list(found.tolist())
+
+
+def whole_or_not(weights: Floats) -> list[list[Any]]:
+    """Weights without a decimal point, if they are whole."""
+    rounded = np.rint(weights)
+    return (rounded.astype(np.int64) if (rounded == weights).all() else weights).tolist()  # type: ignore[no-any-return]
+
+
+def read_wishes(given: dict[str, Any]) -> Wishes:
+    """Wishes as a file has them."""
+    costs = given.get("maximize")
+    if isinstance(costs, tuple):
+        given = given | {"maximize": dict(zip(COSTS, costs, strict=False))}
+    for name, value in given.items():
+        if name not in Wishes.__dataclass_fields__:
+            fail(name, "no such wish", value)
+    try:
+        return Wishes.of(given)
+    except ValueError as error:
+        raise ModelFileError(f": {error}") from None
 
 
 class Bag(Record):
@@ -360,11 +469,12 @@ class Average(Record):
     importances: list[Share]
     calibrator: Calibrator
     dial: Dial | None = None
+    menu: Menu | None = None
 
     @classmethod
     def of_model(cls, model: Any) -> Average:
         box = model._box
-        ends = [box.effects] if box.dial is None else [box.dial.plain, box.dial.fair]
+        ends = [box.unshifted] if box.dial is None else [box.dial.plain, box.dial.fair]
         return cls.of(
             box,
             bags=[Bag(int(theta), size) for theta, size in zip(model.thetas_, model._bag_sizes, strict=True)],
@@ -372,6 +482,7 @@ class Average(Record):
             spread=plain_tables(box.spread, box.binner),
             calibrator=Calibrator.of(box.calibrator),
             dial=None if box.dial is None else Dial.of_dial(box.dial, box.binner),
+            menu=None if box.menu is None else Menu.of_box(box),
         )
 
     def read(self, about: Any, threshold: Any, binner: Binner, n_groups: int | None) -> glass_box.GlassBox:
@@ -384,13 +495,16 @@ class Average(Record):
         effects, found = ends[0], None
         if self.dial is not None:
             with at("dial"):
-                found = self.dial.read(ends, binner, n_groups)
-            if self.fairness not in found.weights:
-                fail("fairness", f"one of {found.weights}", self.fairness)
-            effects = found.effects(self.fairness)
+                found = self.dial.read(ends, binner)
         importances = np.array(exactly(len(binner.columns), self.importances, "importances"))
         spread = read_tables(self.spread, binner, "spread")
         with at("calibrator"):
             calibrator = self.calibrator.read()
-        tables_now = effects, importances, spread, calibrator
-        return glass_box.GlassBox(about, threshold, binner, *tables_now, found, self.fairness)
+        box = glass_box.GlassBox(about, threshold, binner, effects, importances, spread, calibrator, found)
+        if self.menu is None:  # before version 3 there was none: such a model stays where it was
+            return box if found is None else replace(box, effects=found.effects(self.fairness), dial=None)
+        with at("menu"):
+            box = replace(box, **self.menu.read(about, binner, (1.0,) if found is None else found.weights))
+        if self.fairness != box.fairness:
+            fail("fairness", f"{box.fairness}, where the menu's stage is", self.fairness)
+        return replace(box, effects=box.effects_at(box.stage))

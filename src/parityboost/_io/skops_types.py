@@ -3,11 +3,12 @@
 # skops loads nothing but what it is told to trust. These classes hold numbers and names, and do nothing when they are
 # made. A model with ``estimator=`` holds scikit-learn's classes besides.
 SKOPS_TYPES = [
+    "parityboost._choice.menu.Menu",
     "parityboost._choice.thresholds.SelectionData",
     "parityboost._choice.settings.Settings",
+    "parityboost._choice.wishes.Wishes",
     "parityboost._model.calibration.Calibrator",
     "parityboost._model.dial.Dial",
-    "parityboost._model.dial.Point",
     "parityboost._model.glass_box.About",
     "parityboost._model.glass_box.GlassBox",
     "parityboost._model.groups.GroupSource",

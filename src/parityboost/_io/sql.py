@@ -28,7 +28,7 @@ DIALECTS = ("bigquery", "databricks", "duckdb", "postgres", "snowflake", "spark"
 # Unless told to keep what a step has found, these work it out again wherever it is used.
 MATERIALIZED = ("postgres", "sqlite")
 KINDS = ("number", "boolean")
-OUTPUTS = ("score", "probability", "decision", "calibrated")
+OUTPUTS = ("score", "probability", "decision")
 BRANCHES = 8  # of one CASE; more are cases within cases, so that few are compared
 CASE_CELLS = 16  # a pair of more cells is a table to look up in
 JOINS = 50  # of one step: SQLite joins 64 tables at most
@@ -122,10 +122,9 @@ class _Query:
 
         outcomes = [self._label(value) for value in box.about.labels.outcomes.tolist()]
         score, zero = self.column("score"), self.whole(0)
-        result = {"score": score, "probability": self._probability(score)}
+        probability = self._probability(score) if box.calibrator is None else self._calibrated(self.column(margin))
+        result = {"score": score, "probability": probability}
         result["decision"] = self.case([(score > zero, outcomes[1])], outcomes[0])
-        if box.calibrator is not None:
-            result["calibrated"] = self._calibrated(self.column(margin))
         own = {} if not in_parts else self._own_parts(parts, cut, of_column)
         if contributions:
             names = {"constant": zero if of_column is not None else zero - self.column(cut)}

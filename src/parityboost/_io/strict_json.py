@@ -26,7 +26,8 @@ WORDS = {
 # Each part of these has a line of its own; of lists "[]" are the elements.
 ONE_PER_LINE = {
     *("", "made_with", "parameters", "columns", "trees", "pairs", "history"),
-    *("average", "ends", "ends[]", "tables", "spread", "dial", "spreads", "spreads[]", "covariance", "points"),
+    *("average", "ends", "ends[]", "tables", "spread", "dial", "spreads", "spreads[]", "covariance"),
+    *("menu", "stages"),
 }
 
 

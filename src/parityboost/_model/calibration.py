@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import Floats
+from .._choice.menu import Menu
 
 MAX_BINS = 100  # of about equal weight, each of which is one point to go through
 
@@ -50,6 +51,14 @@ class Calibrator(NamedTuple):
         piece = np.searchsorted(self.edges, margins)  # how many edges lie below
         probabilities: Floats = np.clip(self.intercepts[piece] + self.slopes[piece] * margins, 0.0, 1.0)
         return probabilities
+
+
+def calibrator_of(menu: Menu, stage: int) -> Calibrator:
+    """From the counts between the thresholds of a stage."""
+    middles, weight = menu.bins(stage)
+    used = weight > 0
+    classes = np.broadcast_to([False, True], weight.shape)
+    return Calibrator.fit(np.repeat(middles[:, None], 2, axis=1)[used], classes[used], weight[used])
 
 
 def _rising(values: Floats, mass: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Between the plain and the fair model: their tables blended, F₀ + w·(F₁ − F₀), and a threshold for each w."""
+"""Between the plain and the fair model: their tables blended, F₀ + w·(F₁ − F₀)."""
 
 from __future__ import annotations
 
@@ -11,28 +11,17 @@ from numpy.typing import NDArray
 from .._arrays import Floats
 from .._table.binning import Binner
 from .._table.values import listed
-from .calibration import Calibrator
 from .grid import ALPHA_GRID, all_on_grid
 from .tables import Effects
 
-# From plain (0) to fair (1) and beyond. Thresholds are chosen for these, and kept, so that they are there after load.
+# From plain (0) to fair (1) and beyond.
 WEIGHTS = tuple(k / 10 for k in range(21))
 FAIR = WEIGHTS.index(1.0)
 
 
 @dataclass(frozen=True)
-class Point:
-    """What was chosen for one weight, on rows that were held out."""
-
-    threshold: Any  # one, or one per group
-    ber: float
-    violation: float
-    calibrator: Calibrator
-
-
-@dataclass(frozen=True)
 class Dial:
-    """Both ends, with the same cells of pairs, and the points between and beyond them."""
+    """Both ends, with the same cells of pairs, and where the blends between and beyond them are."""
 
     plain: Effects
     fair: Effects
@@ -41,7 +30,6 @@ class Dial:
     shares: tuple[Floats, Floats]  # of either end: each feature's importance
     orders: NDArray[np.int8] | None  # per feature 1 or -1 if the score may only rise or fall with it
     weights: tuple[float, ...]  # those that keep the orders
-    points: tuple[Point, ...] = ()  # one per weight
 
     def effects(self, w: float) -> Effects:
         """The tables of a blend."""

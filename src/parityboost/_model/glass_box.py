@@ -10,15 +10,21 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
 from .._arrays import Floats
+from .._choice.alternatives import list_alternatives
+from .._choice.menu import Menu
 from .._choice.settings import Settings
+from .._choice.wishes import Wishes
 from .._table.binning import Binner, Column
 from .._table.grouping import AS_GIVEN, Grouping
 from .._table.reading import Labels
 from .._table.sources import read_table
-from .calibration import Calibrator
+from .calibration import Calibrator, calibrator_of
 from .dial import Dial
+from .grid import all_on_grid
 from .groups import GroupSource
 from .tables import Effects, plain_state
+
+NO_WISHES = Wishes()
 
 
 class FitWarning(UserWarning):
@@ -130,9 +136,15 @@ class GlassBox(FittedModel):
     calibrator : Calibrator or None
         From margins to probabilities, learnt from rows that were held out.
     dial : Dial or None
-        The plain and the fair model, if both were trained, with what was chosen for each blend of them.
-    fairness : float
-        Where on the dial this one stands: 0 is the plain model, 1 the fair one.
+        The plain and the fair model, if both were trained.
+    menu : Menu or None
+        Of an average: all that it can be without training again, counted on rows that were held out.
+    stage : int
+        The blend and the shift that this one is, of the menu's.
+    wishes : Wishes
+        What it was chosen for.
+    column : GroupSource or None
+        The column of X whose groups the menu shifts against each other.
 
     Examples
     --------
@@ -156,7 +168,10 @@ class GlassBox(FittedModel):
     spread: Floats | None = None
     calibrator: Calibrator | None = None
     dial: Dial | None = None
-    fairness: float = 1.0
+    menu: Menu | None = None
+    stage: int = 0
+    wishes: Wishes = NO_WISHES
+    column: GroupSource | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return plain_state(self)
@@ -179,7 +194,9 @@ class GlassBox(FittedModel):
         return self.about.labels.decided(self.decision_function(X, sensitive_features=sensitive_features))
 
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
-        """Scores between 0 and 1 per class that agree with :meth:`predict`."""
+        """Probabilities per class, calibrated if it has a calibrator; else scores that agree with :meth:`predict`."""
+        if self.calibrator is not None:
+            return self.calibrated(self.margin(self.read(X)))
         return probabilities(self.decision_function(X, sensitive_features=sensitive_features))
 
     def read(self, X: Any) -> Any:
@@ -200,24 +217,100 @@ class GlassBox(FittedModel):
         shares = [1.0 - positive, positive]
         return np.column_stack(shares[::-1] if self.about.labels.positive_is_first else shares)
 
+    @property
+    def fairness(self) -> float:
+        """Where it stands between the plain model (0) and the fair one (1)."""
+        return 1.0 if self.menu is None else self.menu.weight(self.stage)
+
+    def at_stage(self, stage: int, threshold: float) -> GlassBox:
+        """Another blend and shift of the menu's, with a threshold."""
+        menu, dial = self.menu, self.dial
+        assert menu is not None
+        found: GlassBox = self
+        thresholds: Any = threshold
+        if dial is not None:
+            w = menu.weight(stage)
+            found = replace(self, spread=dial.spread(w), importances=dial.importances(w))
+        if self.about.source is not None:
+            shift = menu.shift(stage)
+            thresholds = threshold + (np.zeros(len(self.about.groups)) if shift is None else shift)
+        calibrator = calibrator_of(menu, stage - stage % len(menu.shifts) if menu.per_group else stage)
+        return replace(found, effects=self.effects_at(stage), threshold=thresholds, calibrator=calibrator, stage=stage)
+
+    def effects_at(self, stage: int) -> Effects:
+        """The tables of another stage of the menu's, with the steps of the sensitive column that it has."""
+        assert self.menu is not None
+        effects = self.unshifted if self.dial is None else self.dial.effects(self.menu.weight(stage))
+        return self._shifted(effects, stage, 1.0)
+
+    @property
+    def unshifted(self) -> Effects:
+        """The tables without the steps of the sensitive column that were chosen."""
+        return self._shifted(self.effects, self.stage, -1.0)
+
+    def _shifted(self, effects: Effects, stage: int, sign: float) -> Effects:
+        shift = None if self.menu is None or self.column is None else self.menu.shift(stage)
+        if shift is None or self.column is None:
+            return effects
+        tables = effects.tables.copy()
+        tables[self.column.columns[0]] -= sign * all_on_grid(self.column.by_code(shift))
+        return replace(effects, tables=tables)
+
+    def at_option(self, place: int) -> GlassBox:
+        """One of the menu's options."""
+        assert self.menu is not None
+        return self.at_stage(int(self.menu.stage[place]), float(self.menu.thresholds[place]))
+
+    @property
+    def place(self) -> int | None:
+        """Which of the menu's options it is; None if its threshold is another."""
+        if self.menu is None:
+            return None
+        shift = self.menu.shift(self.stage) if np.ndim(self.threshold) else None
+        common = np.asarray(self.threshold if shift is None else self.threshold - shift).ravel()
+        at = self.menu.of_stage(self.stage)
+        found = np.flatnonzero(self.menu.thresholds[at] == common[0])
+        return at.start + int(found[0]) if len(found) and (common == common[0]).all() else None
+
+    @property
+    def held_out_counts(self) -> Floats | None:
+        """``counts[group, y_true, y_pred]`` on the rows that it was chosen on, if its threshold was measured there."""
+        place = self.place
+        return None if self.menu is None or place is None else self.menu.counts([place])[0]
+
+    def best(self, wishes: Wishes, among: NDArray[np.bool_] | None = None) -> int:
+        """The menu's best option for some wishes."""
+        assert self.menu is not None
+        settings, labels = self.about.settings, self.about.labels
+        given = settings.notion, settings.c, settings.keep, int(not labels.favours_negative)
+        return self.menu.best(wishes, *given, among)
+
+    def choose(self, wishes: Wishes) -> GlassBox:
+        """The best for some wishes."""
+        return replace(self.at_option(self.best(wishes)), wishes=wishes)
+
+    def alternatives(self, confidence: float = 0.95) -> list[dict[str, Any]]:
+        """What else it could be, and what it is: see :meth:`ParityBoostClassifier.alternatives`."""
+        assert self.menu is not None
+        about = self.about
+        favourable = int(not about.labels.favours_negative)
+        of_choice = about.settings.notion, self.place, self.wishes, favourable
+        return list_alternatives(self.menu, self.best, *of_choice, confidence)
+
     def at_fairness(self, fairness: float) -> GlassBox:
-        """Another blend of the plain and the fair model, with the threshold that was chosen for it."""
-        dial = self.dial
+        """Another blend of the plain and the fair model, with the threshold that is best for it."""
+        dial, menu = self.dial, self.menu
         assert dial is not None
-        at = dial.place(fairness, self.binner)
-        w, point = dial.weights[at], dial.points[at]
-        return replace(
-            self,
-            effects=dial.effects(w),
-            spread=dial.spread(w),
-            importances=dial.importances(w),
-            threshold=point.threshold,
-            calibrator=point.calibrator,
-            fairness=w,
-        )
+        assert menu is not None
+        n_shifts = len(menu.shifts)
+        stage = dial.place(fairness, self.binner) * n_shifts + self.stage % n_shifts
+        among = menu.stage == stage
+        if menu.only is not None:
+            among &= menu.thresholds == menu.only
+        return self.at_option(self.best(Wishes(self.wishes.maximize), among))
 
     def blends(self) -> list[GlassBox]:
-        """Every blend that there is; without a dial the only model."""
+        """Every blend that there is, with the same shift; without a dial the only model."""
         return [self] if self.dial is None else [self.at_fairness(w) for w in self.dial.weights]
 
     def used_features(self) -> set[int]:

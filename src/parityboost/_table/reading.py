@@ -49,6 +49,11 @@ class Labels:
         return bool(self.classes.tolist()[0] == self.positive)
 
     @property
+    def favours_negative(self) -> bool:
+        """Whether it was stated that the negative label is the favourable one."""
+        return self.favourable is not None and not bool(np.all(self.favourable == self.positive))
+
+    @property
     def outcomes(self) -> NDArray[Any]:
         """The negative and the positive label."""
         return self.classes[::-1] if self.positive_is_first else self.classes

@@ -17,8 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base import FairClassifier
-from .._choice.frontier import Points, SelectionData
-from .._choice.settings import Settings
+from .._choice.frontier import Points
 from .._engine.threads import Team
 from .._fit import training
 from .._fit.loop import boost, starting_factors
@@ -317,6 +316,7 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
         """Train on X, y, on the workers of a cluster; as :meth:`DaskAdaFairClassifier.fit`."""
         self._forget()
         settings, sensitive, rng = self._settings(), self._sensitive(), check_random_state(self.random_state)
+        self._check_wishes(settings.notion)
         with self._cluster() as cluster:
             there = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
             about = self._about_rows(there, sensitive, settings, there.n_counted)
@@ -334,21 +334,17 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
                 cluster, [there], self.max_bins, self.categorical_features, self.category_splits == "sets"
             )
             binner = coded.bundles.binner
-            if settings.threshold == "per_group":
+            column = None
+            if len(about.groups) > 1:
                 of_groups = sensitive_features, there.totals().sum(axis=(0, 2)), binner
-                about = replace(about, source=find_group_source(cluster, about, [there], *of_groups))
-
-            def train(settings: Settings, class_weight: Any) -> tuple[Any, SelectionData]:
-                trained = self._train(about, folds, rows, coded, unit, settings, class_weight)
-                if given is None or judged is None:
-                    return trained, held_out(trained, rows, len(about.groups))
-                return trained, rows_judged(given, judged, trained, binner)
-
+                source = find_group_source(cluster, about, [there], *of_groups)
+                about, column = self._find_groups(about, source, binner)
             with coded.on_shards() as crew:
-                self._train_and_choose(about, train, of_choice, binner)
+                trained = self._train(about, folds, rows, coded, unit)
+                if given is None or judged is None:
+                    selection = held_out(trained, rows, len(about.groups))
+                else:
+                    selection = rows_judged(given, judged, trained, binner)
+                self._keep(about, trained, selection, of_choice, binner, column)
                 self._traffic = crew.n_messages, crew.sent, crew.received
         return self
-
-    def predict_calibrated(self, X: Any) -> Any:
-        """As of the local classifier; lazy for a Dask collection, with its partitions and index."""
-        return self._predicted("predict_calibrated", X)

@@ -7,7 +7,6 @@ template, style and script beside it). The page needs no network, no server and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -263,7 +262,7 @@ def explore_model(
             raise ValueError(f"others has the name {name!r}, which is that of the model itself: use another one")
         models.append(_other(str(other), given, X, len(table), labels, sensitive_features, above))
     if dial_of(model) is not None and model.fairness_ != 0 and "plain end" not in (others or {}):
-        plain = copy(model).set_fairness(0.0)
+        plain = model.choose(fairness=0.0)
         models.append(_of_ours("plain end", plain, X, "model", sensitive_features, above)._replace(goal=""))
     models.append(_of_ours(name, model, X, "model", sensitive_features, above))
     if groups is None:
@@ -415,10 +414,11 @@ def _of_ours(name: str, model: Any, X: Any, python: str, sensitive_features: Any
 
 def _scored(name: str, model: Any, scores: Any, own: float, python: str, above: bool) -> Scored:
     several = np.ndim(model.threshold_) > 0
-    moved = f"{python}.set_fairness({model.fairness_})" if dial_of(model) is not None else python
-    line = f"{moved}.set_threshold({{cut}})"
-    if several:
-        line = f"{moved}.set_threshold(dict(zip({python}.groups_, {python}.threshold_ + {{cut}})))"
+    cut = f"dict(zip({python}.groups_, {python}.threshold_ + {{cut}}))" if several else "{cut}"
+    line = f"{python}.set_threshold({cut})"
+    if hasattr(model, "choose"):
+        blend = f"fairness={model.fairness_}, " if dial_of(model) is not None else ""
+        line = f"{python}.choose({blend}threshold={cut})"
     gaps = tuple(gap.name for gap in model.about_.settings.notion.gaps)
     goal = GOALS.get(gaps, ("", ""))[not above]
     return Scored(name, scores, own, goal, line, on_fine_grid)

@@ -330,7 +330,7 @@ def reliability(
     y_true : array-like of shape (n_samples,)
         True labels, two different ones.
     probabilities : array-like of shape (n_samples,)
-        The probability of the positive class, such as ``model.predict_calibrated(X)[:, 1]``.
+        The probability of the positive class, such as ``model.predict_proba(X)[:, 1]``.
     sensitive_features : array-like, Series or DataFrame, optional
         The group of each instance, for a line per group; several columns are crossed.
 
@@ -509,8 +509,8 @@ def frontier(
 
     Some points are numbered along the curve; the numbers are the row labels of :meth:`AdaFairClassifier.frontier`, so
     a point is chosen with ``row = model.frontier().loc[7]`` and ``model.set_theta(row.theta)``,
-    ``model.set_threshold(row.threshold)``. A :class:`~parityboost.ParityBoostClassifier` has no θ but a fairness, for
-    ``model.set_fairness(row.fairness)`` if it was fitted with ``dial=True``.
+    ``model.set_threshold(row.threshold)``. A :class:`~parityboost.ParityBoostClassifier` has no θ but a fairness:
+    ``model.choose(fairness=row.fairness, threshold=row.threshold)``.
 
     Parameters
     ----------

@@ -204,8 +204,9 @@ def rounds(
     if dial is None:
         chosen = model.history_.loc[kept, [f"{on}_ber", f"{on}_violation"]].to_numpy()
     else:
-        points = dict(zip(dial.weights, dial.points, strict=True))
-        chosen = np.array([(points[place].ber, points[place].violation) for place in kept])
+        held_out = np.array([box.held_out_counts for box in model.glass_box_.blends()])
+        held_out = held_out[[dial.weights.index(place) for place in kept]]
+        chosen = np.column_stack([rates.balanced_error_rate(held_out), own.violation(held_out)])
     return {
         "groups": names,
         "negatives": totals[:, 0].tolist(),

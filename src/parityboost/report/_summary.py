@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -134,8 +133,7 @@ def build(
     # Only thresholds per group ask for the groups.
     groups_too: dict[str, Any] = {"sensitive_features": sensitive_features} if np.ndim(model.threshold_) else {}
     predicted = model.predict(X, **groups_too)
-    calibrated = hasattr(model, "predict_calibrated")
-    scores = model.predict_calibrated(X) if calibrated else model.predict_proba(X, **groups_too)
+    scores = model.predict_proba(X, **groups_too)
     audited = audit(y, predicted, scores=scores[:, int(not model.about_.labels.positive_is_first)], **options)
     positive = np.asarray(y) == model.positive_
     dial, other = dial_of(model), ""
@@ -144,7 +142,7 @@ def build(
     elif baseline is not None:
         other = _compare.name_beside(baseline)
     elif dial is not None and model.fairness_ != 0.0:
-        baseline, other = copy(model).set_fairness(0.0), _compare.PLAIN_END
+        baseline, other = model.choose(fairness=0.0), _compare.PLAIN_END
 
     report = _from_audit(audited, title or f"Fairness report: {_model.name_of(model)}", created, limit)
     report["kind"] = "model"
@@ -165,8 +163,7 @@ def build(
     if hasattr(model, "staged_predict"):
         stages = model.staged_predict(X, **groups_too)
     elif dial is not None:
-        moved = copy(model)
-        stages = (moved.set_fairness(w).predict(X, **groups_too) for w in dial.weights)
+        stages = (model.choose(fairness=w).predict(X, **groups_too) for w in dial.weights)
     if stages is not None:
         report["rounds"] = _model.rounds(model, stages, positive, group, group_names(found), weights)
     if baseline is not None:

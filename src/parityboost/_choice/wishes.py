@@ -1,0 +1,181 @@
+"""What is wished of a model: what to maximise, how far apart groups may be, and how many may get a yes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import Floats
+from .._stats.rates import NEGATIVE, POSITIVE, balanced_error_rate, error_rate, false_positive_rate, ratio
+from ..notions import FairnessNotion
+from .settings import SAME_OBJECTIVE
+
+COSTS = ("false_positive", "false_negative")
+
+
+class LimitNotMet(ValueError):  # noqa: N818 - it is no error of the program's
+    """No choice keeps what was wished; the message says what is possible.
+
+    Attributes
+    ----------
+    possible : dict
+        What would be possible: the closest to each wish that can be kept together with the others.
+
+    Examples
+    --------
+    >>> from parityboost import LimitNotMet
+    >>> issubclass(LimitNotMet, ValueError)
+    True
+    """
+
+    def __init__(self, message: str, possible: Mapping[str, float] | None = None) -> None:
+        super().__init__(message)
+        self.possible = dict(possible or {})
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a choice has to keep, and what is to be as high as possible; the names are the estimator's parameters."""
+
+    maximize: Any = None  # a name, or the costs of a false positive and of a false negative
+    limit: float | None = None
+    min_ratio: float | None = None
+    capacity: float | None = None
+    max_false_positive_rate: float | None = None
+    min_group_share: float = 0.0
+    max_violation: float | None = (
+        None  # of the sum over the gaps: the old form of limit, which is missed with a warning
+    )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Wishes:
+        """From parameters of an estimator, checked."""
+        found = {name: given[name] for name in cls.__dataclass_fields__ if given.get(name) is not None}
+        maximize = found.get("maximize")
+        if isinstance(maximize, Mapping):
+            found["maximize"] = _read_costs(maximize)
+        elif maximize not in (None, "balanced_accuracy", "accuracy"):
+            raise ValueError(
+                "maximize must be 'balanced_accuracy', 'accuracy', or the costs of the two mistakes as "
+                f"{{'false_positive': 1, 'false_negative': 5}}, got {maximize!r}"
+            )
+        for name, value in found.items():
+            if name == "maximize":
+                continue
+            if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+                raise ValueError(f"{name} must be a number, got {value!r}")
+            highest = np.inf if name == "max_violation" else 1.0
+            lowest_is_one = name in ("min_ratio", "capacity")
+            if not 0 <= value <= highest or (lowest_is_one and value == 0):
+                bounds = "above 0 and at most 1" if lowest_is_one else "from 0 to 1"
+                raise ValueError(f"{name} must be a number {bounds}, got {value!r}")
+            found[name] = float(value)
+        return cls(**found)
+
+    def check(self, notion: FairnessNotion) -> None:
+        """Whether the notion has something that can be limited."""
+        for name in ("limit", "min_ratio"):
+            value = getattr(self, name)
+            if value is not None and not notion.gaps:
+                raise ValueError(
+                    f"{name}={value:g} limits what a notion compares, and notion={notion.name!r} compares nothing: use "
+                    "'equal_opportunity', 'equalized_odds' or 'statistical_parity'"
+                )
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether groups may only be so far apart."""
+        return any(value is not None for value in (self.limit, self.min_ratio, self.max_violation))
+
+    def error(self, counts: Floats, c: float = 1.0) -> Floats:
+        """What is to be as low as possible: the share of the mistakes' cost, if everyone were misjudged it is 1.
+
+        Without a wish that is c·balanced error + (1 - c)·error, as the paper has it.
+        """
+        if self.maximize is None:
+            return c * balanced_error_rate(counts) + (1.0 - c) * error_rate(counts)
+        if self.maximize == "balanced_accuracy":
+            return balanced_error_rate(counts)
+        if self.maximize == "accuracy":
+            return error_rate(counts)
+        total = counts.sum(axis=-3)
+        costs = np.array(self.maximize)
+        mistakes = costs[0] * total[..., NEGATIVE, POSITIVE] + costs[1] * total[..., POSITIVE, NEGATIVE]
+        return ratio(mistakes, (costs * total.sum(axis=-1)).sum(axis=-1))
+
+    def compared(self, counts: Floats) -> Floats:
+        """With nobody in the groups that are too small to be compared: a rate of nobody is no rate."""
+        if self.min_group_share == 0:
+            return counts
+        sizes = counts.sum(axis=(-2, -1), keepdims=True)
+        return np.where(sizes >= self.min_group_share * sizes.sum(axis=-3, keepdims=True), counts, 0.0)
+
+    def kept(self, counts: Floats, favourable: int) -> dict[str, tuple[Floats, float, int]]:
+        """Of the wishes about all people: each option's measure, the bound, and 1 if higher is better or -1."""
+        found: dict[str, tuple[Floats, float, int]] = {}
+        total = counts.sum(axis=-3)
+        if self.capacity is not None:
+            given = ratio(total[..., favourable].sum(axis=-1), total.sum(axis=(-2, -1)))
+            found["capacity"] = given, self.capacity, -1
+        if self.max_false_positive_rate is not None:
+            found["max_false_positive_rate"] = false_positive_rate(total), self.max_false_positive_rate, -1
+        return found
+
+    def limits(self, counts: Floats, notion: FairnessNotion, favourable: int) -> dict[str, tuple[Floats, float, int]]:
+        """The same of the wishes about differences between groups."""
+        found: dict[str, tuple[Floats, float, int]] = {}
+        compared = self.compared(counts)
+        if self.limit is not None:
+            found["limit"] = notion.largest_gap(compared), self.limit, -1
+        if self.min_ratio is not None:
+            found["min_ratio"] = notion.lowest_ratio(compared, favourable), self.min_ratio, 1
+        if self.max_violation is not None:
+            found["max_violation"] = notion.violation(compared), self.max_violation, -1
+        return found
+
+    @property
+    def said(self) -> str:
+        """What is maximised, under which limits, in words."""
+        if isinstance(self.maximize, tuple):
+            alarm, miss = self.maximize
+            what = f"the lowest costs of {alarm:g} for a false positive and {miss:g} for a false negative"
+        else:
+            what = f"the highest {(self.maximize or 'balanced_accuracy').replace('_', ' ')}"
+        bounds = {
+            "limit": "gaps of at most {:g}",
+            "min_ratio": "ratios between groups of at least {:g}",
+            "max_violation": "a violation of at most {:g}",
+            "capacity": "a yes for a share of at most {:g}",
+            "max_false_positive_rate": "a false positive rate of at most {:g}",
+        }
+        parts = [text.format(getattr(self, name)) for name, text in bounds.items() if getattr(self, name) is not None]
+        if not self.is_limited:
+            what += " after the gap is taken off"
+        return what + (f", with {' and '.join(parts)}" if parts else "")
+
+
+def is_within(measured: tuple[Floats, float, int]) -> NDArray[np.bool_]:
+    """Whether options keep a wish; what is not defined keeps none."""
+    values, bound, direction = measured
+    within: NDArray[np.bool_] = direction * values >= direction * bound - SAME_OBJECTIVE
+    return within
+
+
+def _read_costs(given: Mapping[str, Any]) -> tuple[float, float]:
+    unknown = [name for name in given if name not in COSTS]
+    absent = [name for name in COSTS if name not in given]
+    if unknown or absent:
+        problem = f"has no cost called {unknown[0]!r}" if unknown else f"says nothing of {absent[0]!r}"
+        raise ValueError(f"maximize {problem}: give {{'false_positive': …, 'false_negative': …}}, got {dict(given)!r}")
+    for name, value in given.items():
+        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+        if not is_number or not 0 <= float(value) < np.inf:
+            raise ValueError(f"maximize: the cost of a {name} must be a number of at least 0, got {value!r}")
+    costs = float(given[COSTS[0]]), float(given[COSTS[1]])
+    if max(costs) == 0:
+        raise ValueError("maximize: one of the two mistakes must cost something")
+    return costs
