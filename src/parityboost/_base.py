@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arrays import Floats, on_card
 from ._caller import warn_caller
-from ._choice.frontier import Chosen, Points, SelectionData, as_table, frontier
+from ._choice.frontier import Points, SelectionData, as_table, frontier
 from ._choice.settings import Settings
 from ._engine.codes import MAX_BINS
 from ._engine.threads import MAX_THREADS
@@ -107,11 +107,10 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     _bag_sizes: list[int]  # rounds of each training
     _about: About
     _history: History
-    _selection: SelectionData | None  # the rows that were chosen on
-    _held_out: SelectionData | None  # of an average, with the margins as they were before groups were shifted
-    _chosen: Chosen | None  # what fit chose, or what the file held that the model was loaded from
+    _selection: SelectionData | None  # of one training: the rows that were chosen on, and
     _frontier: Points | None
-    _group_thresholds: Floats | None  # that every stage would have
+    _chosen: Any  # a stage and its threshold (Chosen), which a frontier has in any case; or None
+    _group_thresholds: Any  # that every stage would have, or None
 
     # Fitted attributes of a subclass, single values each, that a file keeps besides what all models have.
     _stored_values: ClassVar[tuple[str, ...]] = ()
@@ -378,14 +377,16 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
             in error and ``violation`` and better in one of them. Only the choice that ``fit`` made, or that a loaded
             file held, is a row even if another one beats it, as may be where ``fit`` was given the threshold, or where
             one class for everyone would be best, which ``fit`` never chooses by a threshold. For a row,
-            ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one; of a
-            :class:`~parityboost.ParityBoostClassifier`, ``model.choose(fairness=…, threshold=…)``.
+            ``model.set_theta(row.theta).set_threshold(row.threshold)`` makes the model that one; for a
+            :class:`~parityboost.ParityBoostClassifier`, ``choose(fairness=row.fairness, threshold=row.threshold)``
+            returns that one.
 
         Notes
         -----
-        For this the fitted model keeps the codes of the validation data, one byte per bundle of columns and row, and
-        their classes, groups and weights (with ``estimator=`` the rows themselves). They are not pickled. The outcome
-        is kept, and pickled: call it once before storing a model, or give it data afterwards.
+        For this a fitted :class:`~parityboost.AdaFairClassifier` keeps the codes of the validation data, one byte per
+        bundle of columns and row, and their classes, groups and weights (with ``estimator=`` the rows themselves). They
+        are not pickled. The outcome is kept, and pickled: call it once before storing a model, or give it data
+        afterwards. A :class:`~parityboost.ParityBoostClassifier` keeps counts instead, in its file too.
 
         With ``threshold="per_group"`` a ``threshold`` is a dictionary from group to threshold, and the choices are all
         common thresholds, and the thresholds that were chosen in each round with every common shift of them.
@@ -410,16 +411,13 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         else:
             if sensitive_features is not None or sample_weight is not None:
                 raise ValueError("frontier was given groups or weights without data: pass X and y as well, or nothing")
-            if self._frontier is None:
-                if not self._selection:  # none, or no rows
-                    raise ValueError(
-                        f"this {type(self).__name__} holds no validation data: it was unpickled, loaded, or chooses no "
-                        "θ; pass X, y and sensitive_features to frontier"
-                    )
-                self._frontier = self._frontier_of(self._selection)
-            points = self._frontier
+            points = self._own_frontier()
         table = self._frontier_table(as_table(points, self.groups_.tolist()))
         return Frontier(_up_to(table, max_violation))
+
+    def _own_frontier(self) -> Points:
+        """Measured where the model was chosen."""
+        raise NotImplementedError
 
     def _frontier_table(self, points: pd.DataFrame) -> pd.DataFrame:
         return points
@@ -747,7 +745,6 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
         for name in [name for name in vars(self) if name.endswith("_") or name in ("_about", "_box", "_rounds")]:
             delattr(self, name)
-        self._selection = self._held_out = self._frontier = self._chosen = self._group_thresholds = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_about")

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Floats, on_card
 from ._base import CONSTRAINTS, OF_THE_PAPER, Data, FairClassifier, is_number
-from ._choice.frontier import SelectionData
+from ._choice.frontier import Points, SelectionData
 from ._engine.threads import Team
 from ._model.glass_box import About, FittedModel, probabilities
 from ._table.binning import EXACT_ROWS
@@ -126,6 +126,21 @@ class BoostedClassifier(FairClassifier):
     def _model(self) -> FittedModel:
         model: FittedModel = self._rounds.model(self._about, self.theta_, self.threshold_)
         return model
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._selection = self._frontier = self._chosen = self._group_thresholds = None
+
+    def _own_frontier(self) -> Points:
+        if self._frontier is None:
+            if not self._selection:  # none, or no rows
+                raise ValueError(
+                    f"this {type(self).__name__} holds no validation data: it was unpickled, loaded, or chooses no θ; "
+                    "pass X, y and sensitive_features to frontier"
+                )
+            self._frontier = self._frontier_of(self._selection)
+        points: Points = self._frontier
+        return points
 
     @property
     def _n_stages(self) -> int:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._arrays import Floats
 from ._base import CONSTRAINTS, Data, FairClassifier
 from ._caller import warn_caller, warn_old
-from ._choice.frontier import SelectionData
+from ._choice.frontier import Chosen, Points, SelectionData
 from ._choice.settings import Settings
 from ._choice.wishes import COSTS, LimitNotMet, Wishes
 from ._engine.threads import Team
@@ -79,9 +79,10 @@ class ParityBoostClassifier(FairClassifier):
     trained on. The average of sums of step functions is one again, so the model is still a glass box, and it needs no
     sensitive attribute to predict.
 
-    What is chosen is a wish: by default the highest balanced accuracy after the gap between the groups is taken off. Say
-    what to ``maximize`` and under which ``limit``, before training or afterwards with :meth:`choose`. No choice gives up
-    more than half of the balanced accuracy over chance that there is: else one answer for everybody would be best.
+    What is chosen is a wish: by default the highest balanced accuracy after the gap between the groups is taken off.
+    Say what to ``maximize`` and under which ``limit``, before training or afterwards with :meth:`choose`. No choice
+    gives up more than half of the balanced accuracy over chance that there is: else one answer for everybody would be
+    best.
 
     Parameters
     ----------
@@ -425,7 +426,7 @@ class ParityBoostClassifier(FairClassifier):
         column: GroupSource | None,
     ) -> None:
         """List all that the averaged margins can be, choose what is wished, keep the model and say what is wrong."""
-        from ._choice.menu import BEST_SHIFT, make_menu
+        from ._choice.menu import make_menu
         from ._choice.rule import Choice
         from ._choice.thresholds import first_minimum, measure
         from ._fit.advice import Fitted, at_cap
@@ -464,12 +465,7 @@ class ParityBoostClassifier(FairClassifier):
         if settings.n_estimators >= type(self).n_estimators:  # whoever asks for fewer has a reason
             messages += at_cap([bag.boosted for bag in bags], settings)
         about = replace(about, warnings=self._speak(about, messages))
-        self._about, self._held_out = about, selection
-        self._move(replace(box, about=about).at_option(place))
-        if about.source is not None:
-            best = menu.shifts.index(BEST_SHIFT) if BEST_SHIFT in menu.shifts else 0
-            of_blends = [menu.shift(blend * len(menu.shifts) + best) for blend in range(len(weights))]
-            self._group_thresholds = np.stack([np.zeros(selection.n_groups) if s is None else s for s in of_blends])
+        self._about, self._box = about, replace(box, about=about).at_option(place)
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self._bag_sizes = [len(bag.boosted.rounds) for bag in bags]
         tables_of_rounds = [history(bag.boosted, about, columns, self.max_depth, True) for bag in bags]
@@ -615,7 +611,7 @@ class ParityBoostClassifier(FairClassifier):
         wishes.check(self._about.settings.notion)
         found = copy(self)
         found.set_params(**{name: value for name, value in given.items() if name in WISHES})
-        found._move(self._box.choose(wishes))
+        found._box = self._box.choose(wishes)
         return found
 
     def _at_point(self, fairness: float | None, threshold: Any) -> Self:
@@ -628,10 +624,7 @@ class ParityBoostClassifier(FairClassifier):
             box = box.at_fairness(fairness)
         if threshold is not None:
             box = box.with_threshold(self._read_threshold(threshold))
-        if box.menu is None:
-            found._box = box
-        else:
-            found._move(box)
+        found._box = box
         return found
 
     def select(self, X: Any, n: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
@@ -727,14 +720,6 @@ class ParityBoostClassifier(FairClassifier):
                 "not keep it: fit again"
             )
 
-    def _move(self, box: GlassBox) -> None:
-        """Stand at another option of the menu."""
-        self._box, self._frontier = box, None
-        assert box.menu is not None
-        self._chosen = box.menu.place(box.stage)[0] + 1, box.threshold
-        if self._held_out is not None:
-            self._selection = replace(self._held_out, margins=partial(box.menu.blends, box.stage, self._held_out))
-
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """Probabilities per class, calibrated on rows that were held out: of 100 rows with 0.8, about 80 are positive.
 
@@ -778,6 +763,19 @@ class ParityBoostClassifier(FairClassifier):
         """An old name of :meth:`predict_proba`."""
         warn_old("predict_calibrated", "predict_proba, which gives calibrated probabilities now")
         return self.predict_proba(X)
+
+    @property
+    def _chosen(self) -> Chosen:
+        return self._box.blend + 1, self._box.threshold
+
+    @property
+    def _group_thresholds(self) -> Floats | None:
+        """Of each blend the best thresholds per group, if there are any."""
+        return self._box.group_thresholds
+
+    def _own_frontier(self) -> Points:
+        self._has_menu("frontier without data")
+        return self._box.frontier()
 
     def _frontier_table(self, points: pd.DataFrame) -> pd.DataFrame:
         """With the weight of each blend instead of θ."""

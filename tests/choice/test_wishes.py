@@ -108,17 +108,19 @@ def brute_force(options, wishes):
     st.sampled_from([None, "0", "1"]),
 )  # fmt: skip
 def test_the_choice_is_the_best_of_all_options(seed, notion, maximize, limit, others, favourable):
-    X, y, group = make_people(120, seed)
+    X, y, group = make_people(200, seed)
     y = np.asarray(y).astype(int).astype(str)
     model = ParityBoostClassifier(notion, favourable=favourable, positive="1", **SMALL)
-    model.fit(X, y, sensitive_features=group)
-    rows, wishes = model._held_out, {"limit": limit, **others}
+    held = X[120:], y[120:], group[120:]
+    model.fit(X[:120], y[:120], sensitive_features=group[:120], validation=held)
+    wishes = {"limit": limit, **others}
     options = []
-    few = [margin for w, margin in zip(model.glass_box_.menu.weights, rows.margins(), strict=True) if w in (0.0, 1.0)]
-    for margin in few:  # every threshold that makes a difference, of the plain model and of the fair one
+    cell = (held[1] == "1") * 2 + np.searchsorted(model.groups_, held[2])
+    for blend in (0.0, 1.0):  # every threshold that makes a difference, of the plain model and of the fair one
+        margin = model.choose(fairness=blend).glass_box_.margin(held[0])
         values = np.unique(margin)
         for cut in (values[:-1] + values[1:]) / 2:
-            options.append(measured(margin > cut, rows.cell, rows.n_groups, notion, maximize, favourable != "0"))
+            options.append(measured(margin > cut, cell, 2, notion, maximize, favourable != "0"))
     expected = brute_force(options, wishes)
     if expected is None:
         with pytest.raises(LimitNotMet, match="no choice"):
@@ -134,15 +136,21 @@ def test_the_choice_is_the_best_of_all_options(seed, notion, maximize, limit, ot
         assert float(known.lowest_ratio(counts, int(favourable != "0"))) >= others["min_ratio"] - 1e-9
 
 
-def test_the_counts_of_an_option_are_those_of_its_model():
-    X, y, group = make_people(400)
-    for options in ({}, {"threshold": "per_group"}, {"dial": False}):
-        model = ParityBoostClassifier(**SMALL, **options).fit(X, y, sensitive_features=group)
-        box, rows = model.glass_box_, model._held_out
+def test_the_counts_of_an_option_are_those_of_its_model(monkeypatch):
+    X, y, group = make_people(600)
+    X = X.assign(group=group)
+    held, positive = X[400:], np.asarray(y[400:]) == 1
+    for options in ({}, {"threshold": "per_group"}, {"dial": False}, {"n_jobs": 2, "max_depth": 1}):
+        model = ParityBoostClassifier("equal_opportunity", sensitive_feature="group", **SMALL, **options)
+        monkeypatch.setattr("parityboost._choice.menu.MIN_ROWS_FOR_MORE", 1)  # so that groups are shifted
+        box = model.fit(X[:400], y[:400], validation=(held, y[400:])).glass_box_
         for place in range(0, len(box.menu), 37):
-            margin = box.menu.shifted(int(box.menu.stage[place]), rows)
-            counted = rows.counts(margin > box.menu.thresholds[place])
-            np.testing.assert_array_equal(box.at_option(place).held_out_counts, counted)
+            option = box.at_option(place)
+            yes = option.predict(held) == 1
+            for g, name in enumerate(model.groups_):
+                in_group = (held["group"] == name).to_numpy()
+                rows = [[(in_group & (positive == a) & (yes == b)).sum() for b in (0, 1)] for a in (0, 1)]
+                np.testing.assert_array_equal(option.held_out_counts[g], rows)
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,7 @@ from parityboost.datasets import load_adult
 from parityboost.notions import StatisticalParity, get_notion
 
 SMALL = {"n_bags": 3, "n_estimators": 12, "random_state": 0}
+OLD_NAMES = pytest.mark.filterwarnings("ignore:.* is an old name:FutureWarning")
 
 
 def fitted(n_rows=300, **options):
@@ -45,6 +46,7 @@ def splits_of(y, n_bags=3, seed=0):
 # --- The average ------------------------------------------------------------------------------------------------------
 
 
+@OLD_NAMES
 @pytest.mark.parametrize("depth", [1, 2])
 def test_the_model_is_the_mean_of_its_bags_on_one_scale(depth, monkeypatch):
     """Each bag alone is a model of one bag; the mean of their shifted and scaled margins is that of all."""
@@ -82,7 +84,7 @@ def test_contributions_add_up_to_the_score(seed, dial, depth, threshold):
     new = new[0].assign(group=new[2], city="unseen")
     for w in (0.0, 0.7, 2.0) if dial else (1.0,):
         if dial:
-            model.set_fairness(w)
+            model = model.choose(fairness=w)
         scores = model.decision_function(new)
         parts = explain.contributions(model, new)
         np.testing.assert_allclose(parts.sum(axis=1), scores, rtol=0, atol=1e-12)
@@ -285,7 +287,7 @@ def test_a_threshold_on_validation_data_and_one_that_is_given():
     model.fit(X.iloc[part], y[part], sensitive_features=group[part], validation=(X.iloc[rest], y[rest], group[rest]))
     other = ParityBoostClassifier(**SMALL).fit(X.iloc[part], y[part], sensitive_features=group[part])
     assert (model.glass_box_.margin(X) == other.glass_box_.margin(X)).all()
-    assert len(model._selection.cell) == 100
+    assert model.glass_box_.held_out_counts.sum() == 100
     fixed = ParityBoostClassifier(threshold=0.25, **SMALL).fit(X.iloc[part], y[part], sensitive_features=group[part])
     assert fixed.threshold_ == 0.25
 
@@ -348,11 +350,11 @@ def test_the_dial_leads_from_the_plain_model_to_the_fair_one():
     fair, *_ = fitted(600, notion="equal_opportunity", n_estimators=30)
     assert model.fairness_ == 1.0  # too few rows to choose another
     assert (model.decision_function(X) == fair.decision_function(X)).all()
-    ends = [model.set_fairness(w).glass_box_.margin(X) for w in (0, 1)]
+    ends = [model.choose(fairness=w).glass_box_.margin(X) for w in (0, 1)]
     for w in (0.3, 1.5):
-        blended = model.set_fairness(w).glass_box_.margin(X)
+        blended = model.choose(fairness=w).glass_box_.margin(X)
         np.testing.assert_allclose(blended, ends[0] + w * (ends[1] - ends[0]), atol=1e-8)
-    assert model.fairness_ == 1.5
+    assert model.fairness_ == 1.0 and model.choose(fairness=1.5).fairness_ == 1.5
     frontier = model.frontier()
     assert set(frontier["fairness"]) <= set(WEIGHTS)
     is_own = (frontier["fairness"] == 1.0) & (frontier["threshold"] == fair.threshold_)  # which another blend may beat
@@ -373,21 +375,28 @@ def test_what_only_one_training_has_an_average_has_not(name):
         assert not hasattr(average, name)
     with pytest.raises(AttributeError) as caught:
         getattr(model, name)
-    assert "frontier() lists its choices" in str(caught.value.__cause__ or caught.value)
+    assert "alternatives() lists its choices" in str(caught.value.__cause__ or caught.value)
     assert hasattr(AdaFairClassifier(n_estimators=2).fit(X, y, sensitive_features=group), name)
 
 
+@OLD_NAMES
 def test_only_a_model_with_a_dial_can_be_moved_along_it():
     assert hasattr(ParityBoostClassifier(dial=True), "set_fairness")
     assert not hasattr(ParityBoostClassifier(dial=False), "set_fairness")
     model, *_ = fitted(dial=False)
     with pytest.raises(AttributeError) as caught:
         model.set_params(dial=True).set_fairness(0.5)  # it was fitted without
-    assert "fit with dial=True" in str(caught.value.__cause__ or caught.value)
+    assert "was fitted with dial=True" in str(caught.value.__cause__ or caught.value)
+    with pytest.raises(AttributeError, match="was fitted with dial=True"):
+        model.choose(fairness=0.5)
     model, *_ = fitted(dial=True)
+    with pytest.warns(
+        FutureWarning, match=r"set_fairness is an old name, .*; now: choose\(limit=…\), or choose\(fairn"
+    ):
+        assert model.set_fairness(0.5).fairness_ == 0.5  # which changes the model itself
     for wrong in (-0.1, 2.1, 0.55, "fair", True, np.nan):
         with pytest.raises(ValueError, match=r"fairness must be one of 0.0, 0.1"):
-            model.set_fairness(wrong)
+            model.choose(fairness=wrong)
 
 
 def test_with_enough_rows_the_blend_is_chosen(monkeypatch):
@@ -409,20 +418,20 @@ def test_every_blend_keeps_the_order_of_a_feature(monkeypatch, seed, depth, orde
     grid = np.linspace(-4, 4, 60)
     people = X.iloc[np.repeat(np.arange(20), 60)].assign(skill=np.tile(grid, 20))
 
-    def is_ordered():
+    def is_ordered(model):
         return (order * np.diff(model.decision_function(people).reshape(20, 60), axis=1) >= -1e-9).all()
 
-    assert is_ordered()  # as fit left it
+    assert is_ordered(model)  # as fit left it
     assert set(model.frontier()["fairness"]) <= set(model.glass_box_.dial.weights)
     refused = []
     for w in WEIGHTS:
         try:
-            model.set_fairness(w)
+            blend = model.choose(fairness=w)
         except ValueError as error:
             assert "for monotonic_cst to hold" in str(error) and "'skill'" in str(error)
             refused.append(w)
         else:
-            assert is_ordered(), w
+            assert is_ordered(blend), w
             assert not refused
     assert not refused or refused[0] > 1.0
 
@@ -436,8 +445,8 @@ def test_blends_that_would_break_an_order_are_not_there(tmp_path):
         with pytest.raises(
             ValueError, match=rf"at most {highest} for monotonic_cst to hold, got 2.*, with '(skill|ye)"
         ):
-            each.set_fairness(2)
-        assert each.set_fairness(highest).frontier(X, y, sensitive_features=group)["fairness"].max() <= highest
+            each.choose(fairness=2)
+        assert each.choose(fairness=highest).frontier(X, y, sensitive_features=group)["fairness"].max() <= highest
     document = json.loads((tmp_path / "model.json").read_text())
     stages = document["average"]["menu"]["stages"]
     stages.append(stages[-1])
@@ -445,7 +454,7 @@ def test_blends_that_would_break_an_order_are_not_there(tmp_path):
     with pytest.raises(ModelFileError, match=rf"a stage for each of {round(10 * highest) + 1} blends and its shifts"):
         load(tmp_path / "more.json")
     free, *_ = fitted(600, dial=True, n_estimators=30)
-    assert free.set_fairness(2).fairness_ == 2.0
+    assert free.choose(fairness=2).fairness_ == 2.0
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -456,24 +465,23 @@ def test_importances_and_bands_are_those_of_the_blend(depth, tmp_path):
     plain, *_ = fitted(400, **options | {"notion": "none", "class_weight": None})
     fair, *_ = fitted(400, dial=False, **options)
     for w, end in ((0.0, plain), (1.0, fair)):
-        model.set_fairness(w)
-        np.testing.assert_array_equal(model.feature_importances_, end.feature_importances_)
-        np.testing.assert_array_equal(model.glass_box_.spread, end.glass_box_.spread)
+        blend = model.choose(fairness=w)
+        np.testing.assert_array_equal(blend.feature_importances_, end.feature_importances_)
+        np.testing.assert_array_equal(blend.glass_box_.spread, end.glass_box_.spread)
     assert not np.allclose(plain.feature_importances_, fair.feature_importances_)
     for w in (0.5, 1.3):
-        model.set_fairness(w)
+        blend = model.choose(fairness=w)
         expected = (abs(1 - w) * plain.feature_importances_ + w * fair.feature_importances_) / (abs(1 - w) + w)
-        np.testing.assert_allclose(model.feature_importances_, expected)
-        model.save(tmp_path / "model.json")
+        np.testing.assert_allclose(blend.feature_importances_, expected)
+        blend.save(tmp_path / "model.json")
         saved = json.loads((tmp_path / "model.json").read_text())["average"]
         np.testing.assert_allclose(saved["importances"], expected)
         loaded = load(tmp_path / "model.json")
         for other in (0.0, w):
-            np.testing.assert_array_equal(
-                loaded.set_fairness(other).feature_importances_, model.set_fairness(other).feature_importances_
-            )
-            for name, function in explain.shape_functions(model).items():
-                assert explain.shape_function(loaded, name).spread == function.spread
+            one, again = (each.choose(fairness=other) for each in (model, loaded))
+            np.testing.assert_array_equal(again.feature_importances_, one.feature_importances_)
+            for name, function in explain.shape_functions(one).items():
+                assert explain.shape_function(again, name).spread == function.spread
 
 
 def test_the_band_of_a_blend_is_the_spread_of_the_blended_trainings():
@@ -483,13 +491,16 @@ def test_the_band_of_a_blend_is_the_spread_of_the_blended_trainings():
     model = ParityBoostClassifier(n_bags=folds, **options).fit(X, y, sensitive_features=group)
     alone = [ParityBoostClassifier(n_bags=[fold], **options).fit(X, y, sensitive_features=group) for fold in folds]
     for w in (0.0, 0.4, 1.0, 1.7):
-        tables = [each.set_fairness(w).glass_box_.effects.tables for each in alone]
-        np.testing.assert_allclose(model.set_fairness(w).glass_box_.spread, np.std(tables, axis=0, ddof=1), atol=1e-7)
+        tables = [each.choose(fairness=w).glass_box_.effects.tables for each in alone]
+        np.testing.assert_allclose(
+            model.choose(fairness=w).glass_box_.spread, np.std(tables, axis=0, ddof=1), atol=1e-7
+        )
 
 
 # --- Limits -----------------------------------------------------------------------------------------------------------
 
 
+@OLD_NAMES
 @pytest.mark.parametrize("options", [{}, {"dial": True}, {"c": 0.2}, {"threshold": "per_group"}])
 def test_a_limit_that_is_kept_anyway_changes_nothing(options):
     free, X, _, group = fitted(600, **options)
@@ -508,6 +519,7 @@ def own_point(model):
     return found.iloc[0]
 
 
+@OLD_NAMES
 @pytest.mark.parametrize("c", [1.0, 0.0])
 def test_a_limit_on_adult_is_kept_by_a_good_model(c):
     adult = load_adult()
@@ -524,6 +536,7 @@ def test_a_limit_on_adult_is_kept_by_a_good_model(c):
     assert model.score(X_test, y_test) > 0.83
 
 
+@OLD_NAMES
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("options", [{"c": 0.0}, {"c": 0.5, "dial": True}, {"keep": 0.9}, {"threshold": 0.0}])
 def test_the_frontier_has_what_fit_chose(seed, options, monkeypatch):
@@ -537,10 +550,11 @@ def test_the_frontier_has_what_fit_chose(seed, options, monkeypatch):
     others = frontier[(frontier["threshold"] != model.threshold_) | (frontier["fairness"] != model.fairness_)]
     error = c * others["ber"] + (1 - c) * others["er"]
     assert error.is_monotonic_increasing and others["violation"].is_monotonic_decreasing
-    stored = pickle.loads(pickle.dumps(model.set_threshold(5.0)))
+    stored = pickle.loads(pickle.dumps(model.choose(threshold=5.0)))
     pd.testing.assert_frame_equal(stored.frontier(), frontier)  # wherever the model is moved to
 
 
+@OLD_NAMES
 def test_a_limit_that_costs_much_is_said():
     rng = np.random.default_rng(0)
     group = rng.integers(2, size=3000)
@@ -625,9 +639,9 @@ def test_files_copies_and_onnx_predict_the_same(tmp_path, options):
     np.testing.assert_allclose(calibrated, model.predict_proba(new), rtol=0, atol=1e-12)
     if "dial" in options:
         for w in (0.0, 0.4, 2.0):
-            expected = model.set_fairness(w).decision_function(new)
-            assert (loaded.set_fairness(w).decision_function(new) == expected).all()
-            assert (loaded.predict_proba(new) == model.predict_proba(new)).all()
+            one, other = (each.choose(fairness=w) for each in (model, loaded))
+            assert (other.decision_function(new) == one.decision_function(new)).all()
+            assert (other.predict_proba(new) == one.predict_proba(new)).all()
 
 
 def test_splits_that_were_given_are_stored_as_their_number(tmp_path):
@@ -657,6 +671,7 @@ def test_damaged_files_are_refused_or_predict(tmp_path, dial):
     assert refused > 75
 
 
+@OLD_NAMES
 def test_a_useless_average_is_warned_of():
     rng = np.random.default_rng(4)
     X = pd.DataFrame({"noise": rng.normal(size=200), "more": rng.integers(0, 3, 200)})
@@ -703,6 +718,7 @@ def test_validation_data_that_make_no_sense_leave_no_model():
     assert not hasattr(model, "theta_") and not hasattr(model, "glass_box_")
 
 
+@OLD_NAMES
 def test_a_bag_without_the_rows_of_a_bin_keeps_a_column_in_order():
     """The bins are those of all rows, so a bag may have none in the last one: no share of positives to be above."""
     X = np.r_[np.zeros(40), np.ones(40), np.full(4, 2.0)][:, None]
@@ -778,7 +794,7 @@ def test_the_frontier_of_a_dial_is_that_of_every_blend_on_other_data_too(thresho
     own, other = model.frontier(), model.frontier(X, y, sensitive_features=group)
     assert set(own["fairness"]) <= set(WEIGHTS) and set(other["fairness"]) <= set(WEIGHTS)
     point = other.iloc[-1]
-    model.set_fairness(point.fairness).set_threshold(point.threshold)
+    model = model.choose(fairness=point.fairness, threshold=point.threshold)
     given = {"sensitive_features": group} if threshold == "per_group" else {}
     predicted = model.predict(X, **given)
     rates = [np.mean(predicted[(y == 1) & (group == g)]) for g in np.unique(group)]
@@ -789,6 +805,7 @@ def test_the_frontier_of_a_dial_is_that_of_every_blend_on_other_data_too(thresho
     pd.testing.assert_frame_equal(loaded.frontier(X, y, sensitive_features=group), other)
 
 
+@OLD_NAMES
 def test_a_training_that_says_the_same_of_nearly_all_rows_does_not_outvote_the_others(tmp_path):
     """Margins are divided by their deviation on the rows that were held out; there one row in 2⁴⁰ differs."""
     _, y, group = make_people(300)
@@ -821,9 +838,9 @@ def test_a_file_has_the_columns_of_every_blend(tmp_path):
     other = replace(plain, tables=-plain.tables)
     dial = replace(model.glass_box_.dial, fair=other, spreads=(nothing, nothing), covariance=nothing)
     model._box = replace(model.glass_box_, dial=dial)
-    model.set_fairness(0.5).save(tmp_path / "model.json")
-    loaded = load(tmp_path / "model.json").set_fairness(0.3)
-    np.testing.assert_array_equal(loaded.decision_function(X), model.set_fairness(0.3).decision_function(X))
+    model.choose(fairness=0.5).save(tmp_path / "model.json")
+    loaded, model = (each.choose(fairness=0.3) for each in (load(tmp_path / "model.json"), model))
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     assert len(set(model.decision_function(X))) > 2
 
 

@@ -48,7 +48,7 @@ def frontier(
             best = undominated(error, measures.violation, np.abs(found.thresholds))
             thresholds = found.thresholds[best]
             thresholds = thresholds if group_thresholds is None else base + thresholds[:, None]
-            parts.append(_points(j + 1, thresholds, found.counts(best), notion, c))
+            parts.append(points_of(j + 1, thresholds, found.counts(best), notion, c))
         if chosen is not None and chosen[0] == j + 1:
             threshold = chosen[1]
             of_rows = threshold[group] if np.ndim(threshold) else threshold
@@ -71,12 +71,13 @@ def best_points(parts: list[Points], c: float, own: Points | None = None) -> Poi
 def chosen_point(chosen: Chosen, counts: Floats, notion: FairnessNotion, c: float) -> Points:
     """The one point that was chosen, by its ``counts[group, y_true, y_pred]``."""
     theta, threshold = chosen
-    return _points(theta, np.asarray(threshold)[None], counts[None], notion, c)
+    return points_of(theta, np.asarray(threshold)[None], counts[None], notion, c)
 
 
-def _points(theta: int, thresholds: Floats, counts: Floats, notion: FairnessNotion, c: float) -> Points:
+def points_of(theta: Any, thresholds: Floats, counts: Floats, notion: FairnessNotion, c: float) -> Points:
+    """Options with their measures, by their counts."""
     return {
-        "theta": np.full(len(thresholds), theta),
+        "theta": np.broadcast_to(theta, len(thresholds)),
         "threshold": thresholds,
         "ber": balanced_error_rate(counts),
         "er": error_rate(counts),

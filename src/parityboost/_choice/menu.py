@@ -7,7 +7,6 @@ so whatever is wished later, of a model that was loaded too, is looked up and no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from .._arrays import Floats, Integers
 from .._stats.rates import POSITIVE, balanced_error_rate
 from ..notions import FairnessNotion
+from .frontier import Points, best_points, points_of
 from .rule import allowed_ber, best_group_thresholds, best_of
 from .settings import SAME_OBJECTIVE, Settings
 from .thresholds import SelectionData, candidates, measure, shrunk_violation, to_counts
@@ -99,20 +99,38 @@ class Menu:
         blend, by = self.place(stage)
         return None if self.vectors is None or by == 0 else _shift(by, self.vectors[blend], self.per_group)
 
+    @property
+    def best_shifts(self) -> Floats:
+        """Of each blend the thresholds per group that are best for it, or 0."""
+        nothing = np.zeros((len(self.weights), len(self.totals)))
+        if self.vectors is None:
+            return nothing
+        return np.stack([nothing[0], *(_shift(BEST_SHIFT, vector, self.per_group) for vector in self.vectors)])[1:]
+
     def of_stage(self, stage: int) -> slice:
         """The options of a stage."""
         first, last = np.searchsorted(self.stage, [stage, stage + 1])
         return slice(int(first), int(last))
 
     def bins(self, stage: int) -> tuple[Floats, Floats]:
-        """Middles of the margins between neighbouring thresholds, and ``weight[bin, class]`` there."""
+        """Middles of the margins between neighbouring thresholds, and ``weight[bin, cell]`` there."""
         at = self.of_stage(stage)
         low, high = self.ends[stage]
         edges = np.concatenate([[low], np.clip(self.thresholds[at], low, high), [high]])
-        yes = self.yes[at].reshape(-1, 2, len(self.totals)).sum(axis=-1)
-        total = self.totals.sum(axis=0)
-        above = np.concatenate([total[None], yes, np.zeros((1, 2))])
+        total = self.totals.T.reshape(1, -1)
+        above = np.concatenate([total, self.yes[at], np.zeros_like(total)])
         return (edges[:-1] + edges[1:]) / 2, np.maximum(above[:-1] - above[1:], 0.0)
+
+    def frontier(self, notion: FairnessNotion, c: float, by: int, own: Points | None) -> Points:
+        """Of the options with the shift of this place, or with all if that is thresholds, those that none beats."""
+        at = np.arange(len(self)) if self.per_group else np.flatnonzero(self.stage % len(self.shifts) == by)
+        thresholds = self.thresholds[at]
+        if self.per_group:
+            shifts = [self.shift(stage) for stage in range(len(self.ends))]
+            of_stage = np.stack([np.zeros(len(self.totals)) if shift is None else shift for shift in shifts])
+            thresholds = thresholds[:, None] + of_stage[self.stage[at]]
+        blends = self.stage[at] // len(self.shifts)
+        return best_points([points_of(blends + 1, thresholds, self.counts(at), notion, c)], c, own)
 
     @property
     def is_large(self) -> bool:
@@ -182,17 +200,6 @@ class Menu:
         blend, shift = self.place(stage)[0], self.shift(stage)
         margin: Floats = next(islice(rows.margins(), blend, None))
         return margin if shift is None else margin - shift[rows.cell % rows.n_groups]
-
-    def blends(self, stage: int, rows: SelectionData) -> Iterator[Floats]:
-        """The margins of all blends, with the steps of the sensitive column that a stage has."""
-        if self.per_group or self.shift(stage) is None:
-            yield from rows.margins()
-            return
-        by = stage % len(self.shifts)
-        for blend, margin in enumerate(rows.margins()):
-            shift = self.shift(blend * len(self.shifts) + by)
-            assert shift is not None
-            yield margin - shift[rows.cell % rows.n_groups]
 
     def refined(self, at: int, rows: SelectionData) -> Menu:
         """With more thresholds between those around an option: all that there are, or close steps."""

@@ -183,7 +183,9 @@ class Document(Record, kw_only=True):
                 "cannot hold: model.set_params(estimator=None).save(…) stores it"
             )
         predicts = model._box if rounds is None else rounds
-        labels, source, chosen = about.labels, about.source, model._chosen
+        labels, source = about.labels, about.source
+        chosen = None if rounds is None else model._chosen  # of an average the menu tells
+        of_rounds = [] if rounds is None or source is None else model._group_thresholds.tolist()
         used = {*predicts.used_features(), *(() if source is None else source.columns)}
         weighted = () if rounds is None else zip(rounds.learners, rounds.alphas, strict=True)
         return cls(
@@ -203,7 +205,7 @@ class Document(Record, kw_only=True):
             theta=int(model.theta_),
             threshold=np.asarray(model.threshold_, dtype=np.float64).tolist(),
             chosen=None if chosen is None else Chosen(int(chosen[0]), np.asarray(chosen[1]).tolist()),
-            per_group=None if source is None else PerGroup.of(source, rounds=model._group_thresholds.tolist()),
+            per_group=None if source is None else PerGroup.of(source, rounds=of_rounds),
             fitted={key: encode_value(getattr(model, key), key) for key in model._stored_values},
             named_columns=about.names is not None,
             columns=[Column.of_column(column, j in used) for j, column in enumerate(predicts.binner.columns)],
@@ -254,23 +256,11 @@ class Document(Record, kw_only=True):
                 model.thetas_ = np.array(each("bags", self.average.bags, lambda bag: bag.read()))
                 model._bag_sizes = [bag.rounds for bag in self.average.bags]
                 model._box = self.average.read(about, threshold, binner, n_groups)
-            box = model._box
-            stage = 1 if box.dial is None else box.dial.weights.index(box.fairness) + 1
         else:
             if self.average is not None or not self.trees:
                 raise ModelFileError(": expected the field 'trees', and no average")
-            model._rounds, model.threshold_ = self._read_rounds(binner), threshold
-            stage = model.theta_ = self.theta
+            self._read_stages(model, threshold, binner, n_groups)
         whole(self.theta, 1, model.n_estimators_, "theta")
-        model._chosen = (stage, threshold) if settings.choose_theta else None  # files of 0.1 do not say
-        if self.chosen is not None:
-            of_fit = thresholds(self.chosen.threshold, n_groups, "chosen.threshold")
-            model._chosen = whole(self.chosen.stage, 1, model._n_stages, "chosen.stage"), of_fit
-        model._group_thresholds = None
-        if self.per_group is not None:
-            rounds = exactly(model._n_stages, self.per_group.rounds, "per_group.rounds")
-            found = each("per_group.rounds", rounds, lambda values: thresholds(values, n_groups, ""))
-            model._group_thresholds = np.array(found)
         with at("fitted"):
             stored = decode_fields(self.fitted, cls._stored_values)
         for key in cls._stored_values:
@@ -278,11 +268,23 @@ class Document(Record, kw_only=True):
                 fail("fitted", f"a field {key!r}", self.fitted)
             setattr(model, key, stored[key])
         model._history = self._read_history(model.n_estimators_)
-        model._selection = model._held_out = model._frontier = None  # the data that θ was chosen on stays where it was
         model.n_features_in_, model._about = about.n_features, about
         if names is not None:
             model.feature_names_in_ = names
         return model
+
+    def _read_stages(self, model: Any, threshold: Any, binner: Binner, n_groups: int | None) -> None:
+        """What a model has that keeps its rounds. The data that θ was chosen on stays where it was."""
+        model._rounds, model.threshold_, model.theta_ = self._read_rounds(binner), threshold, self.theta
+        model._chosen = (self.theta, threshold) if model._settings().choose_theta else None  # files of 0.1 do not say
+        if self.chosen is not None:
+            of_fit = thresholds(self.chosen.threshold, n_groups, "chosen.threshold")
+            model._chosen = whole(self.chosen.stage, 1, model._n_stages, "chosen.stage"), of_fit
+        model._group_thresholds = model._selection = model._frontier = None
+        if self.per_group is not None:
+            rounds = exactly(model._n_stages, self.per_group.rounds, "per_group.rounds")
+            found = each("per_group.rounds", rounds, lambda values: thresholds(values, n_groups, ""))
+            model._group_thresholds = np.array(found)
 
     def _read_rounds(self, binner: Binner) -> TreeRounds:
         trees = each("trees", self.trees, lambda tree: tree.read(binner))

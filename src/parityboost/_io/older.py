@@ -39,15 +39,12 @@ def _without_points(found: dict[str, Any]) -> None:
     average = found["average"] = dict(found["average"])
     if average.pop("points", None) is None:
         return
-    spread, shares, fairness = average.get("spread"), average.get("importances"), average.get("fairness")
+    spread, shares = average.get("spread"), average.get("importances")
     if "dial" not in average:
         squares = [_squares(row) for row in spread] if isinstance(spread, list) else spread
         parts = {"spreads": [spread, spread], "covariance": squares, "importances": [shares, shares], "orders": None}
         average["dial"] = parts
     found.pop("chosen", None)
-    groups = found.get("per_group")
-    if isinstance(groups, dict) and isinstance(groups.get("rounds"), list) and isinstance(fairness, (int, float)):
-        found["per_group"] = {**groups, "rounds": groups["rounds"][round(10 * fairness) :][:1]}
 
 
 def _squares(row: Any) -> Any:

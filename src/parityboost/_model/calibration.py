@@ -56,6 +56,7 @@ class Calibrator(NamedTuple):
 def calibrator_of(menu: Menu, stage: int) -> Calibrator:
     """From the counts between the thresholds of a stage."""
     middles, weight = menu.bins(stage)
+    weight = weight.reshape(len(weight), 2, -1).sum(axis=-1)
     used = weight > 0
     classes = np.broadcast_to([False, True], weight.shape)
     return Calibrator.fit(np.repeat(middles[:, None], 2, axis=1)[used], classes[used], weight[used])

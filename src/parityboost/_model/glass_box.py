@@ -11,6 +11,7 @@ from scipy.special import expit, log_expit
 
 from .._arrays import Floats
 from .._choice.alternatives import list_alternatives
+from .._choice.frontier import Points, chosen_point
 from .._choice.menu import Menu
 from .._choice.settings import Settings
 from .._choice.wishes import Wishes
@@ -277,6 +278,29 @@ class GlassBox(FittedModel):
         """``counts[group, y_true, y_pred]`` on the rows that it was chosen on, if its threshold was measured there."""
         place = self.place
         return None if self.menu is None or place is None else self.menu.counts([place])[0]
+
+    @property
+    def blend(self) -> int:
+        """Which of the menu's blends it is."""
+        return 0 if self.menu is None else self.menu.place(self.stage)[0]
+
+    @property
+    def group_thresholds(self) -> Floats | None:
+        """Of each blend the best thresholds per group; None if all groups have the same."""
+        if self.about.source is None:
+            return None
+        if self.menu is None:
+            return np.asarray(self.threshold)[None]
+        return self.menu.best_shifts
+
+    def frontier(self) -> Points:
+        """The menu's options that no other beats in error and unfairness, and the one that it is."""
+        assert self.menu is not None
+        settings, counts = self.about.settings, self.held_out_counts
+        own = None
+        if counts is not None:
+            own = chosen_point((self.blend + 1, self.threshold), counts, settings.notion, settings.c)
+        return self.menu.frontier(settings.notion, settings.c, self.stage % len(self.menu.shifts), own)
 
     def best(self, wishes: Wishes, among: NDArray[np.bool_] | None = None) -> int:
         """The menu's best option for some wishes."""

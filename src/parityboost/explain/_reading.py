@@ -99,13 +99,19 @@ def scores_of(model: Any, X: Any, sensitive_features: Any = None) -> Floats:
 
 
 def chosen_on(model: Any) -> tuple[SelectionData, Floats] | None:
-    """The rows that a model was chosen on, and its margins there; None if it was loaded, or holds no rows."""
+    """The rows that a model was chosen on, and its margins there; None if it holds none.
+
+    Of an average all rows of a cell between two thresholds are one, with their weight.
+    """
+    if hasattr(model, "choose"):
+        menu = model.glass_box_.menu
+        if menu is None:
+            return None
+        middles, weight = menu.bins(model.glass_box_.stage)
+        row, cell = np.nonzero(weight)
+        return SelectionData(cell, weight[row, cell], len(menu.totals), lambda: iter([middles[row]])), middles[row]
     selection = model._selection
-    if not selection:
-        return None
-    dial = dial_of(model)
-    at = model.theta_ - 1 if hasattr(model, "set_theta") else 0 if dial is None else dial.weights.index(model.fairness_)
-    return selection, next(islice(selection.margins(), at, None))
+    return (selection, next(islice(selection.margins(), model.theta_ - 1, None))) if selection else None
 
 
 def dial_of(model: Any) -> Dial | None:
