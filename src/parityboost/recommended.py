@@ -460,7 +460,7 @@ class ParityBoostClassifier(FairClassifier):
 
         boosted = Boosted([], choice_at(place), "n_estimators")
         rows = replace(selection, margins=lambda: iter([menu.shifted(stage, selection)]))
-        fitted = Fitted(boosted, about, rows, unit, None, again, wishes.is_limited)
+        fitted = Fitted(boosted, about, rows, unit, None, again, wishes)
         messages = fitted.messages()
         if settings.n_estimators >= type(self).n_estimators:  # whoever asks for fewer has a reason
             messages += at_cap([bag.boosted for bag in bags], settings)

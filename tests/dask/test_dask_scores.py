@@ -95,12 +95,11 @@ def test_of_very_many_rows_a_frontier_has_the_measures_of_its_own_thresholds(mod
     local = model.to_local()
     for row in found.itertuples():
         if hasattr(row, "theta"):
-            local.set_theta(row.theta)
-        elif local.glass_box_.dial is not None:
-            local.set_fairness(row.fairness)
+            found = local.set_theta(row.theta).set_threshold(row.threshold)
+        else:
+            found = local.choose(fairness=row.fairness, threshold=row.threshold)
         data, given = columns(table)
-        local.set_threshold(row.threshold)
-        assert 1 - local.score(*data, **given) == pytest.approx(row.er, abs=1e-12)
+        assert 1 - found.score(*data, **given) == pytest.approx(row.er, abs=1e-12)
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])

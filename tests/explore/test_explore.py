@@ -168,7 +168,7 @@ def test_models_of_all_kinds_stand_beside_each_other():
     assert [model["own"] is None for model in models] == [False, False, False, True, False, False]
     check_lines(explorer, {"model": fair, "others": others}, numbers, y, group, None)
     own = models[-1]["own"]
-    predicted, fair = fair.set_fairness(fair.fairness_).predict(numbers), explorer.record["stops"][own]
+    predicted, fair = fair.predict(numbers), explorer.record["stops"][own]
     assert fair == pytest.approx(100 * predicted.mean(), abs=1e-5)
 
 
@@ -317,8 +317,9 @@ def test_a_fitted_model_shows_itself_in_a_notebook(dial, tmp_path):
         own = data["stops"][only["own"]]
         yes = np.mean([np.cumsum(only[side], axis=1)[:, only["own"]].sum() for side in ("found", "wrong")])
         assert own == pytest.approx(200 * yes / data["n"], abs=1e-5)
-        model.save(tmp_path / "m.json")  # no rows are in the file
-        assert "srcdoc" not in shown(type(model).load(tmp_path / "m.json"))
+        model.save(tmp_path / "m.json")  # no rows are in the file, but of an average what was counted
+        again = shown(type(model).load(tmp_path / "m.json"))
+        assert again == html if hasattr(model, "choose") else "srcdoc" not in again
         assert "Shares of the features" in shown(type(model).load(tmp_path / "m.json"))
         points = model.frontier()
         assert shown(points).startswith("<p><strong>") and "<svg" in shown(points) and "<table" in shown(points)

@@ -58,6 +58,10 @@ def explained(estimator):
             "splits are drawn by rows, and a repeated row is several; with splits that are given, weights equal "
             "repeats (test_bags.py)"
         )
+        reasons["check_classifiers_train"] = (
+            "the decision is where the score is above 0, which was chosen for a wish, and not where the probability is "
+            "above one half (test_the_decision_is_where_the_score_is_above_zero)"
+        )
     elif parse_version(sklearn.__version__) < parse_version("1.7"):
         reasons["check_sample_weight_equivalence_on_dense_data"] = (
             "scikit-learn 1.6 makes the check's three classes two by the class of the first row, after it has shuffled "
@@ -77,6 +81,16 @@ def explained(estimator):
 )
 def test_scikit_learns_estimator_checks(estimator, check):
     check(estimator)
+
+
+def test_the_decision_is_where_the_score_is_above_zero(people):
+    X, y, group = people
+    model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=8, random_state=0)
+    model.fit(X, y, sensitive_features=group)
+    for model in (model, model.choose(maximize="accuracy"), model.choose(capacity=0.2)):
+        np.testing.assert_array_equal(model.predict(X), model.classes_[(model.decision_function(X) > 0).astype(int)])
+        order = np.argsort(model.decision_function(X))  # and the probability rises with the score
+        assert (np.diff(model.predict_proba(X)[order, 1]) >= -1e-12).all()
 
 
 @pytest.fixture

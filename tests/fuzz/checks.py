@@ -20,6 +20,7 @@ from parityboost.paper.baselines import SMOTEBoostClassifier
 from .tables import chance, pick, take
 
 FAIR = (AdaFairClassifier, ParityBoostClassifier)
+WISHES = ("maximize", "limit", "min_ratio", "capacity", "max_false_positive_rate", "min_group_share")
 AT_CHANCE = "first weak learner is no better than chance"
 
 
@@ -349,11 +350,10 @@ def moves_along_its_frontier(trial, rng):
     assert (frontier["violation"] > frontier["violation"].cummin()).sum() <= 1
     row = frontier.iloc[int(rng.integers(len(frontier)))]
     if averages(trial):
-        if trial.options.get("dial"):
-            model.set_fairness(row.fairness)
+        has_dial = model.glass_box_.dial is not None
+        model = model.choose(fairness=row.fairness if has_dial else None, threshold=row.threshold)
     else:
-        model.set_theta(row.theta)
-    model.set_threshold(row.threshold)
+        model.set_theta(row.theta).set_threshold(row.threshold)
     assert np.isfinite(margins(trial, model)).all()
 
 
@@ -430,7 +430,7 @@ def keeps_its_constraints(trial, rng):
     for position in [None, 0.0, 0.5, 1.0, 1.5, 2.0] if averages(trial) else [None]:
         if position is not None:
             try:
-                model.set_fairness(position)
+                model = model.choose(fairness=position)
             except ValueError as error:
                 assert position > 1 and "for monotonic_cst to hold" in str(error), error
                 continue
@@ -442,6 +442,9 @@ def a_limit_that_is_kept_anyway_changes_nothing(trial, rng):
     """One that what would be chosen without it just reaches, if that is on the frontier, or one out of reach."""
     if trial.cls not in FAIR:
         return
+    if averages(trial):
+        wishes_are_kept(trial, rng)
+        return
     free = trial.refit(max_violation=None)
     frontier = free.frontier()
     own = np.array([np.array_equal(threshold, free.threshold_) for threshold in frontier["threshold"]])
@@ -450,6 +453,33 @@ def a_limit_that_is_kept_anyway_changes_nothing(trial, rng):
     limits = [1e6, *(violation * (1 + 1e-6) + 1e-6 for violation in frontier["violation"][own])]
     limited = trial.refit(max_violation=limits[-1])
     assert_same(trial, free, limited, history=False)  # which says what other rounds would have chosen
+
+
+def wishes_are_kept(trial, rng):
+    """What is wished of an average is kept where it was chosen, by a model that was stored too."""
+    notion = trial.model.about_.settings.notion
+    asked_for = {"maximize": pick(rng, ["accuracy", "balanced_accuracy"]), "capacity": pick(rng, [None, 0.3])}
+    if notion.gaps:
+        asked_for |= {"limit": pick(rng, [0.02, 0.1, 0.5, 1.0]), "min_ratio": pick(rng, [None, 0.8])}
+    with tempfile.TemporaryDirectory() as folder:
+        trial.model.save(Path(folder) / "model.json")
+        loaded = parityboost.load(Path(folder) / "model.json")
+    try:
+        found = trial.model.choose(**asked_for)
+    except parityboost.LimitNotMet as error:
+        assert error.possible or "nothing to compare" in str(error)
+        return
+    np.testing.assert_array_equal(margins(trial, found), margins(trial, loaded.choose(**asked_for)))
+    counts, wishes = found.glass_box_.held_out_counts, found.glass_box_.wishes
+    favourable = int(not found.about_.labels.favours_negative)
+
+    def keeps_all(counts):
+        measured = {**wishes.limits(counts, notion, favourable), **wishes.kept(counts, favourable)}
+        return all(direction * value >= direction * bound - 1e-9 for value, bound, direction in measured.values())
+
+    assert keeps_all(counts) or not notion.gaps
+    others = trial.model.choose(**dict.fromkeys(WISHES)).glass_box_.held_out_counts  # the default
+    assert not keeps_all(others) or wishes.error(counts) <= wishes.error(others) + 1e-9
 
 
 def is_the_same_in_onnx(trial, rng):

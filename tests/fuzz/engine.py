@@ -62,6 +62,7 @@ def attempt(fuzzer, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)  # what users are told; all else is a defect
+        warnings.filterwarnings("ignore", ".* is an old name, which goes with the next version", FutureWarning)
         result = function(generator(fuzzer, seed))
     assert result in (ACCEPTED, REFUSED), result
     return result

@@ -39,6 +39,8 @@ DATA_REFUSED = re.compile(
     r"|bag \d+ has no row to (train on|hold out)|no row can be held out of \d+|n_bags\[\d+\] has no row of class '"
     r"|n_bags=StratifiedKFold.*n_splits=2 cannot be greater than"
     r"|sample_weight is zero for every row|does not hold numbers, so categorical_features must have it"
+    r"|no choice( among those within [\w, ]+)? keeps what was asked for"
+    r"|(limit|min_ratio)=\S+ limits what a notion compares"
     r"|column '.*' held numbers in training, got object values"  # its text is among the validation rows only
 )
 
@@ -82,6 +84,12 @@ OPTIONS = {
     "n_iter_no_change": [1, 3],
     "keep": [0.0, 0.5, 1, 0.999],
     "max_violation": [0, 0.02, 0.1, 0.3, 5.0],
+    "maximize": ["balanced_accuracy", "accuracy", {"false_positive": 1, "false_negative": 5}],
+    "limit": [0, 0.05, 0.3, 1, np.float32(0.5)],
+    "min_ratio": [0.1, 0.8, 1],
+    "capacity": [0.01, 0.3, 1],
+    "max_false_positive_rate": [0, 0.1, 0.9],
+    "min_group_share": [0.01, 0.3],
     "n_jobs": [1, 2, 3, -1],
     "verbose": [1],
     "n_bags": [1, 2, 3, "auto", StratifiedKFold(2)],
@@ -121,6 +129,12 @@ BAD_OPTIONS = {
     "favourable": ["no such label", 7.5, [], {"a": 1}],
     "keep": [-0.1, 1.1, np.nan, None, "half"],
     "max_violation": [-1, np.nan, "none"],
+    "maximize": ["f1", {"false_positive": 1}, {"false_positive": -1, "false_negative": 1}, {"cost": 1}, 3],
+    "limit": [-0.1, 1.5, np.nan, "low", True],
+    "min_ratio": [0, 1.5, np.nan, "four fifths"],
+    "capacity": [0, 1.5, np.nan, "many"],
+    "max_false_positive_rate": [-0.1, 2, "low"],
+    "min_group_share": [-0.1, 1, None, "small"],
     "n_jobs": ["all", 1.5, 0],
     "verbose": ["loud", -1],
     "random_state": ["seed", -1, 1.5, 2**40],

@@ -88,7 +88,7 @@ def test_the_datasets_are_scored_the_same(name, options):
         given |= {"sensitive_features": ["group"]}
     assert_same(model, data.data, **given)
     if "dial" in options:
-        assert_same(model.set_fairness(0.3), data.data, ("duckdb",))
+        assert_same(model.choose(fairness=0.3), data.data, ("duckdb",))
 
 
 def test_the_query_of_the_recommended_model_is_short():

@@ -52,7 +52,7 @@ def test_another_threshold_is_another_value(fitted):
     before = box.decision_function(X, **groups)
     moved = box.with_threshold(box.threshold + 0.25)
     np.testing.assert_allclose(moved.decision_function(X, **groups), before - 0.25, atol=1e-12)
-    model.set_threshold(moved.threshold)
+    model = (model.choose if hasattr(model, "choose") else model.set_threshold)(threshold=moved.threshold)
     np.testing.assert_array_equal(model.decision_function(X, **groups), moved.decision_function(X, **groups))
     np.testing.assert_array_equal(box.decision_function(X, **groups), before)
 
@@ -82,7 +82,7 @@ def test_another_blend_makes_another_glass_box_with_importances_and_bands_of_its
     X, y, group = make_people(300)
     model = copy.deepcopy(MODELS["dial"]).fit(X, y, sensitive_features=group)
     plain, fair = (model.glass_box_.at_fairness(w) for w in (0.0, 1.0))
-    half = model.set_fairness(0.5).glass_box_
+    half = model.choose(fairness=0.5).glass_box_
     for name in ("importances", "spread"):
         ends = [getattr(box, name) for box in (plain, fair)]
         assert not any(np.array_equal(getattr(half, name), end) for end in ends)

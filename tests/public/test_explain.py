@@ -371,7 +371,9 @@ def test_models_that_use_all_learners_have_no_choice(people):
 def test_the_rounds_of_an_average_are_no_choices_of_c(people):
     X, y, group = people
     model = ParityBoostClassifier(n_bags=2, n_estimators=4, random_state=0).fit(X, y, sensitive_features=group)
-    with pytest.raises(ValueError, match=r"this ParityBoostClassifier is an average .* frontier\(\) lists its choices"):
+    with pytest.raises(
+        ValueError, match=r"this ParityBoostClassifier is an average .* alternatives\(\) lists its choices"
+    ):
         explain.choices_over_c(model)
 
 

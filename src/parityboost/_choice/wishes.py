@@ -91,6 +91,18 @@ class Wishes:
         """Whether groups may only be so far apart."""
         return any(value is not None for value in (self.limit, self.min_ratio, self.max_violation))
 
+    @property
+    def worth(self) -> str:
+        """What is maximised, of which a share of one is the best; of costs, what they leave."""
+        named = isinstance(self.maximize, tuple)
+        return "share of the costs that is saved" if named else (self.maximize or "balanced_accuracy").replace("_", " ")
+
+    @property
+    def limits_said(self) -> str:
+        """The wishes about differences between groups, as parameters."""
+        given = {name: getattr(self, name) for name in ("limit", "min_ratio") if getattr(self, name) is not None}
+        return " and ".join(f"{name}={value:g}" for name, value in given.items())
+
     def error(self, counts: Floats, c: float = 1.0) -> Floats:
         """What is to be as low as possible: the share of the mistakes' cost, if everyone were misjudged it is 1.
 

@@ -17,7 +17,8 @@ from .._choice.frontier import SelectionData
 from .._choice.rule import Choice, Rounds
 from .._choice.settings import SAME_OBJECTIVE, Settings
 from .._choice.thresholds import candidates
-from .._model.glass_box import About
+from .._choice.wishes import Wishes
+from .._model.glass_box import NO_WISHES, About
 from .._stats.rates import balanced_error_rate
 from .._table.grouping import first_few, group_names
 from .loop import Boosted
@@ -84,9 +85,14 @@ class Fitted:
     selection: SelectionData | None  # None if nothing was chosen
     unit: float  # number of rows that a weight of one stands for
     columns: list[str] | None = None
-    # Of an average the choice for other wishes, None if nothing keeps them; and whether the user's own limit it.
+    # Of an average the choice for other wishes, None if nothing keeps them; and what the user wished.
     again: Callable[[dict[str, Any]], Choice | None] | None = None
-    is_limited: bool = False  # then nothing more need be given up
+    wishes: Wishes = NO_WISHES
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the user said how far apart groups may be: then nothing more need be given up."""
+        return self.wishes.is_limited
 
     def messages(self) -> list[str]:
         """One for each thing that is wrong, the gravest first."""
@@ -176,7 +182,7 @@ class Fitted:
         """Where a limit is not kept, or only by a much worse model."""
         own, settings = self.boosted.choice.own, self.about.settings
         if settings.max_violation is None:
-            return None
+            return self._costly_wishes()
 
         def above(choice: Choice) -> bool:
             return self._is_useless(choice) or bool(choice.own.violation > settings.highest_violation)
@@ -209,6 +215,20 @@ class Fitted:
             f"balanced accuracy is {1 - own.ber:.3f}, and without the limit {1 - free.ber:.3f} with a violation of "
             f"{free.violation:.3f}. "
         ) + (self._remedy(costly, tries) or "No other θ or threshold keeps the limit at a lower price")
+
+    def _costly_wishes(self) -> str | None:
+        """Where a limit of an average is kept at the price of a much worse model."""
+        free = self.again({"limit": 1.0, "min_ratio": None}) if self.again is not None and self.is_limited else None
+        if free is None:
+            return None
+        now, without = (1.0 - float(self.wishes.error(each.chosen)) for each in (self.boosted.choice, free))
+        if not now < without - SIZEABLE:
+            return None
+        gap, name = float(self.about.settings.notion.largest_gap(free.chosen)), self.wishes.worth
+        return (
+            f"{self.wishes.limits_said} costs much: on the data that the choice is made on, the {name} is {now:.3f}, and "
+            f"without the limit {without:.3f} with a gap of {gap:.3f}. alternatives() lists what there is between"
+        )
 
     def _groups(self) -> list[str]:
         """Where rates are mostly chance: of many groups, and of small ones."""

@@ -101,7 +101,7 @@ def scores_of(model: Any, X: Any, sensitive_features: Any = None) -> Floats:
 def chosen_on(model: Any) -> tuple[SelectionData, Floats] | None:
     """The rows that a model was chosen on, and its margins there; None if it holds none.
 
-    Of an average all rows of a cell between two thresholds are one, with their weight.
+    Of an average all rows of a cell between two thresholds have the margin in the middle.
     """
     if hasattr(model, "choose"):
         menu = model.glass_box_.menu
@@ -109,7 +109,9 @@ def chosen_on(model: Any) -> tuple[SelectionData, Floats] | None:
             return None
         middles, weight = menu.bins(model.glass_box_.stage)
         row, cell = np.nonzero(weight)
-        return SelectionData(cell, weight[row, cell], len(menu.totals), lambda: iter([middles[row]])), middles[row]
+        rows = np.rint(np.cumsum(weight[row, cell] * menu.unit)).astype(np.intp)
+        row, cell = (np.repeat(each, np.diff(rows, prepend=0)) for each in (row, cell))
+        return SelectionData(cell, np.empty(0), len(menu.totals), lambda: iter([middles[row]])), middles[row]
     selection = model._selection
     return (selection, next(islice(selection.margins(), model.theta_ - 1, None))) if selection else None
 
