@@ -87,10 +87,10 @@ def test_the_decision_is_where_the_score_is_above_zero(people):
     X, y, group = people
     model = ParityBoostClassifier("equal_opportunity", n_bags=2, n_estimators=8, random_state=0)
     model.fit(X, y, sensitive_features=group)
-    for model in (model, model.choose(maximize="accuracy"), model.choose(capacity=0.2)):
-        np.testing.assert_array_equal(model.predict(X), model.classes_[(model.decision_function(X) > 0).astype(int)])
-        order = np.argsort(model.decision_function(X))  # and the probability rises with the score
-        assert (np.diff(model.predict_proba(X)[order, 1]) >= -1e-12).all()
+    for choice in (model, model.choose(maximize="accuracy"), model.choose(capacity=0.2)):
+        np.testing.assert_array_equal(choice.predict(X), model.classes_[(choice.decision_function(X) > 0).astype(int)])
+        order = np.argsort(choice.decision_function(X))  # and the probability rises with the score
+        assert (np.diff(choice.predict_proba(X)[order, 1]) >= -1e-12).all()
 
 
 @pytest.fixture

@@ -226,8 +226,8 @@ class Fitted:
             return None
         gap, name = float(self.about.settings.notion.largest_gap(free.chosen)), self.wishes.worth
         return (
-            f"{self.wishes.limits_said} costs much: on the data that the choice is made on, the {name} is {now:.3f}, and "
-            f"without the limit {without:.3f} with a gap of {gap:.3f}. alternatives() lists what there is between"
+            f"{self.wishes.limits_said} costs much: on the data that the choice is made on, the {name} is {now:.3f}, "
+            f"and without the limit {without:.3f} with a gap of {gap:.3f}. alternatives() lists what there is between"
         )
 
     def _groups(self) -> list[str]:
