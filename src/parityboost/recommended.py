@@ -34,7 +34,7 @@ from ._table.grouping import check_groups, how_to_cut
 from ._table.reading import Labels, stratified_split
 from ._table.sources import find_categorical, read_sources
 from ._table.weights import read_class_weight
-from .notions import FairnessNotion, NoNotion, StatisticalParity
+from .notions import FairnessNotion, NoNotion, StatisticalParity, get_notion
 
 __all__ = ["ParityBoostClassifier"]
 
@@ -48,6 +48,7 @@ HOW_TO_HOLD_OUT = (
 )
 WISHES = ("maximize", "limit", "min_ratio", "capacity", "max_false_positive_rate", "min_group_share")
 AS_IT_IS: Any = "as it is"  # of a wish that is not named
+MOST_DISTORTED = 1e3  # a mistake that costs nothing is still learnt from
 OLD_PARAMETERS = {
     "c": "maximize='balanced_accuracy' or 'accuracy', or the costs of the two mistakes",
     "keep": "nothing: half of the balanced accuracy over chance is always kept",
@@ -89,8 +90,7 @@ class ParityBoostClassifier(FairClassifier):
     notion : str or FairnessNotion, default="disparate_mistreatment"
         What should be equal across groups, as in :class:`AdaFairClassifier`. For ``"statistical_parity"`` the false
         positives of the group that is selected more pay as well, so that the outcome hardly depends on which label is
-        called positive; ``StatisticalParity(boost="positives")`` is the paper's. ``"none"`` needs no groups if
-        ``class_weight`` is not ``"balanced_groups"``.
+        called positive; ``StatisticalParity(boost="positives")`` is the paper's. ``"none"`` needs no groups.
     n_bags : "auto", int, list of splits or splitter, default="auto"
         How many trainings; or pairs of row positions to train on and to hold out; or an object with a method ``split``
         like those of scikit-learn. Give splits of your own if rows belong together, as those of one person do; each
@@ -107,8 +107,10 @@ class ParityBoostClassifier(FairClassifier):
         How leaves vote and misclassified instances gain weight.
     learning_rate : float, default=0.2
         What the votes of every tree are multiplied by.
-    class_weight : {"balanced", "balanced_groups"}, dict or None, default="balanced_groups"
-        The starting weights.
+    class_weight : {"auto", "balanced", "balanced_groups"}, dict or None, default="auto"
+        The starting weights. ``"auto"`` suits them to what is wished: as they are to ``maximize="accuracy"``, by what
+        the mistakes cost if that was given, and else equal for both classes of every group, or if nothing is compared
+        for both classes.
     threshold : float, "auto" or "per_group", default="auto"
         The decision threshold: chosen on rows that were held out, for all or per group; or a number.
     interaction_cst : {"pairwise", "no_interactions"}, list of sets or None, default=None
@@ -213,6 +215,7 @@ class ParityBoostClassifier(FairClassifier):
         "capacity": [Interval(Real, 0, 1, closed="right"), None],
         "max_false_positive_rate": [Interval(Real, 0, 1, closed="both"), None],
         "min_group_share": [Interval(Real, 0, 1, closed="left")],
+        "class_weight": [StrOptions({"auto", "balanced", "balanced_groups"}), dict, None],
         "dial": ["boolean"],
         "max_pairs": [Interval(Integral, 0, None, closed="left"), None],
         "n_bags": [
@@ -231,7 +234,7 @@ class ParityBoostClassifier(FairClassifier):
     epsilon: float = 0.0
     update: str = "real"
     learning_rate: float = 0.2
-    class_weight: Any = "balanced_groups"
+    class_weight: Any = "auto"
     threshold: float | str = "auto"
     interaction_cst: Any = None
     monotonic_cst: Any = None
@@ -335,7 +338,7 @@ class ParityBoostClassifier(FairClassifier):
         from ._fit.trees import read_orders
 
         settings = replace(about.settings, max_violation=None)
-        start = read_class_weight(self.class_weight, about.labels.outcomes)
+        start = read_class_weight(self.starting_weights(about.labels.outcomes), about.labels.outcomes)
         shape = self._shape([column.name for column in table.bundles.binner.columns])
 
         def make_learner(train: Any, selection: Any, other: Any = None, start: Any = start) -> Any:
@@ -370,7 +373,25 @@ class ParityBoostClassifier(FairClassifier):
 
     def _has_plain_end(self, settings: Settings) -> bool:
         """Whether a plain model is trained as well: it would be the same one without a notion and weights."""
-        return self.dial and (bool(settings.notion.gaps) or self.class_weight is not None)
+        return self.dial and (bool(settings.notion.gaps) or self.starting_weights() is not None)
+
+    def starting_weights(self, outcomes: Any = (0, 1)) -> Any:
+        """The starting weights that ``class_weight`` means: a name, a factor for each label, or None.
+
+        Parameters
+        ----------
+        outcomes : array-like of two labels
+            The negative and the positive one.
+        """
+        if not (isinstance(self.class_weight, str) and self.class_weight == "auto"):
+            return self.class_weight
+        aim = self._wishes().maximize
+        if isinstance(aim, tuple):
+            least = max(aim) / MOST_DISTORTED
+            return {label: max(cost, least) for label, cost in zip(list(outcomes), aim, strict=True)}
+        if aim == "accuracy":
+            return None
+        return "balanced_groups" if get_notion(self.notion).gaps else "balanced"
 
     def _folds(
         self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str], unit: float

@@ -84,7 +84,7 @@ def test_the_recommended_model_can_be_trained(folder):
     assert "the mean of 8 trainings" in result.output and "ParityBoost  AdaBoost" in result.output
     model = parityboost.load(path)
     assert type(model).__name__ == "ParityBoostClassifier"
-    assert (model.threshold, model.class_weight, model.keep) == ("auto", "balanced_groups", 0.5)
+    assert (model.threshold, model.class_weight, model.keep) == ("auto", "auto", 0.5)
     result = run("train", folder / "new.csv", *options, "--method", "best")
     assert result.exit_code == 2 and "--method must be one of parityboost, adafair, got 'best'" in result.output
 

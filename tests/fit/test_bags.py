@@ -310,9 +310,30 @@ def test_statistical_parity_is_symmetric_unless_asked_otherwise():
     assert model._about.settings.notion == StatisticalParity(boost="positives")
 
 
+@pytest.mark.parametrize(
+    ("wish", "same"),
+    [
+        ({}, "balanced_groups"),
+        ({"maximize": "balanced_accuracy"}, "balanced_groups"),
+        ({"maximize": "accuracy"}, None),
+        ({"notion": "none"}, "balanced"),
+        ({"maximize": {"false_positive": 1, "false_negative": 5}}, {0: 1.0, 1: 5.0}),
+        ({"maximize": {"false_positive": 0, "false_negative": 5}}, {0: 0.005, 1: 5.0}),
+    ],
+)
+def test_the_starting_weights_suit_what_is_maximised(wish, same):
+    X, y, group = make_people(300)
+    given = {"sensitive_features": group}
+    auto = ParityBoostClassifier(**SMALL, **wish).fit(X, y, **given)
+    named = ParityBoostClassifier(**SMALL, **wish, class_weight=same).fit(X, y, **given)
+    np.testing.assert_array_equal(auto.decision_function(X), named.decision_function(X))
+
+
 def test_what_needs_the_groups_is_named():
     X, y, _ = make_people(200)
     model = ParityBoostClassifier("none", **SMALL)
+    assert model.fit(X, y).groups_.tolist() == ["all"]
+    model.set_params(class_weight="balanced_groups")
     with pytest.raises(ValueError, match=r"sensitive attribute for class_weight='balanced_groups' \('balanced'"):
         model.fit(X, y)
     with pytest.raises(ValueError, match=r"only one group .* two are needed for class_weight='balanced_groups'"):

@@ -71,7 +71,7 @@ OPTIONS = {
     "update": ["confidence", "discrete", "real"],
     "learning_rate": [0.1, 0.5, 1, np.float32(0.3), 0.001],
     "learner_weight": ["cost"],
-    "class_weight": ["balanced", "balanced_groups"],
+    "class_weight": ["balanced", "balanced_groups", None],
     "threshold": ["auto", "auto", "per_group", "per_group", 0.125, -5, 1e300, np.float64(0.5)],
     "max_depth": [2, 2, np.int64(2)],
     "interaction_cst": ["no_interactions", "pairwise", [{0}], [(0,), []]],

@@ -50,10 +50,13 @@ def fit_plain(model: AdaFairClassifier, train: tuple[Any, Any]) -> AdaFairClassi
     if not isinstance(train, (tuple, list)) or len(train) != 2:
         raise ValueError("train must be (X_train, y_train), the data to fit a plain model on")
     same = SAME | {"update", "learning_rate", "max_depth", "interaction_cst", "monotonic_cst"}
-    weight = "balanced" if model.class_weight == "balanced_groups" else model.class_weight  # it is given no groups
+    weight: Any = model.class_weight
+    if hasattr(model, "starting_weights"):
+        weight = model.starting_weights(model.about_.labels.outcomes)
+    weight = "balanced" if isinstance(weight, str) else weight  # it is given no groups
     plain = AdaFairClassifier(
         "none",
-        c=model.about_.settings.c,
+        c=0.0 if vars(model).get("maximize") == "accuracy" else model.about_.settings.c,
         class_weight=weight,
         threshold="auto",
         positive=model.positive_,
