@@ -387,7 +387,7 @@ def mark(axis, rows, x, y):
     """A method's points with their intervals; those along its limits are joined, in that order."""
     row = rows.iloc[0]
     own = colour(row["method"])
-    along = rows["point"].str.contains("limit|at most|no difference")
+    along = rows["point"].str.contains("limit|ratio|at most|no difference")
     bars = {f"{k}err": np.abs(np.array(rows[f"{name}_interval"].tolist()).T - rows[name].to_numpy())
             for k, name in (("x", x), ("y", y))}  # fmt: skip
     axis.errorbar(
