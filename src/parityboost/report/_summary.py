@@ -169,6 +169,7 @@ def build(
     if baseline is not None:
         others = baseline.predict(X, **(groups_too if other == _compare.PLAIN_END else {}))
         report["comparison"] = _compare.comparison(other, others, audited, y, predicted, options)
+    report["alternatives"] = _model.alternatives(model, confidence)
     report["explorer"] = _explorer(model, X, y, _widest(frame, audited), {other: baseline}, groups_too, options)
     report["gaps"] = _compare.gaps(model, other, baseline, X, positive, frame, weights)
     report["person"] = _model.person(model, X, y, weights, at, audited.settings["favourable"])
@@ -275,6 +276,7 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
         "gaps": [],
         "person": None,
         "explorer": None if audited.explorer is None else audited.explorer.record,
+        "alternatives": None,
     }
 
 

@@ -35,6 +35,12 @@ FINDINGS = {
     "accuracy_difference": ("lowest", "predictions are right less often for {0} than for {1}"),
     "precision_difference": ("lowest", "a prediction of “{positive}” is right less often for {0} than for {1}"),
 }
+# What the record of alternatives is.
+ALTERNATIVES = (
+    "What else this model could be without training again: the default, plain boosting, which knows nothing of the "
+    "groups, and for each limit on the gap from 1 to 20 points the best by balanced accuracy and by accuracy. All is "
+    "measured on the rows that were held out in training, which choices are made on, not on those of this report."
+)
 TOO_WIDE = 0.2  # an interval of so many points in a hundred says next to nothing
 HARDLY = 0.1  # a label that is predicted so much less often than it occurs is hardly predicted
 
@@ -167,7 +173,8 @@ def _about_model(report: Row) -> str:
     if model["theta"] < model["n_estimators"] and not model["n_bags"]:
         first = "the first is used" if model["theta"] == 1 else f"the first {model['theta']} are used"
         kept = f" Of {model['n_estimators']} trained, {first}."
-    return f"The model, {model['name']}, predicts {labels}{about} by adding up {rules}.{kept}{trained}"
+    chosen = "" if model["aim"] is None else f" It was chosen for {model['aim']['said']}."
+    return f"The model, {model['name']}, predicts {labels}{about} by adding up {rules}.{kept}{trained}{chosen}"
 
 
 def _checked(report: Row) -> str:
@@ -444,9 +451,30 @@ GAP_IN = {
 
 
 def strip(report: Row) -> list[Row]:
-    """Four tiles: a name, a value, a remark, and whether it is good, bad or neither."""
+    """Four tiles, of a model five: a name, a value, a remark, and whether it is good, bad or neither."""
     gap = _gap(report) if report["limit"] is None else _gap_and_limit(report)
-    return [_ratio(report), gap, _sensitive(report), _smallest(report)]
+    return [_ratio(report), gap, _sensitive(report), _smallest(report), *_maximised(report)]
+
+
+def _maximised(report: Row) -> list[Row]:
+    """What a model was chosen for, beside the accuracy that people look for."""
+    aim = (report["model"] or {}).get("aim")
+    if aim is None:
+        return []
+    overall = overall_rows(report)
+    here = " and ".join(f"{MEASURES[name]} {percent(overall[name]['value'])}" for name in PERFORMANCE)
+    name = "Minimised" if aim["said"].startswith("the lowest") else "Maximised"
+    return [_tile(name, capital(aim["name"]), f"Chosen for {aim['said']}. On these rows: {here}.")]
+
+
+def taken(report: Row) -> str:
+    """Which of the alternatives the model is, and why."""
+    aim = report["model"]["aim"]
+    if aim is not None:
+        return f"Taken is the first row, for it has {aim['said']}."
+    if report["alternatives"]["is_here"]:
+        return "Taken is the first row: it was not chosen for any of these measures, but set."
+    return "The model is none of these: its threshold was set, and not measured in training."
 
 
 def _tile(name: str, value: str, remark: str, state: str = "plain", **more: Any) -> Row:
