@@ -717,10 +717,8 @@ class ParityBoostClassifier(FairClassifier):
         -------
         DataFrame
             What was taken first, then by the largest gap: ``what`` it is, ``maximize`` and ``limit`` that it is the
-            best for, the blend (``fairness``), how far groups are shifted against each other where their column is a
-            feature or each has a threshold (``shift``), the ``threshold``, ``share_of_yes``, ``accuracy``,
-            ``balanced_accuracy``, the ``largest_gap`` that the notion compares and the ``lowest_ratio`` between groups,
-            each with its interval.
+            best for, ``share_of_yes``, ``accuracy``, ``balanced_accuracy``, the ``largest_gap`` that the notion
+            compares and the ``lowest_ratio`` between groups, each with its interval.
 
         Examples
         --------

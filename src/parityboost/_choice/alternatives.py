@@ -80,7 +80,6 @@ def _measures(menu: Menu, place: int, notion: FairnessNotion, favourable: int, c
     gap, low_ratio = _intervals(counts * menu.unit, notion, favourable, confidence)
     return {
         "fairness": menu.weight(int(menu.stage[place])),
-        "shift": menu.place(int(menu.stage[place]))[1],
         "threshold": float(menu.thresholds[place]),
         "share_of_yes": float(ratio(total[:, favourable].sum(), total.sum())),
         "accuracy": float(accuracy(total)),

@@ -174,7 +174,7 @@ def measured_on_choice(model: Any) -> dict[str, float] | None:
         ),
     }
     if notion.gaps:
-        found[f"largest gap, {notion.name.replace('_', ' ')}"] = float(notion.largest_gap(counts))
+        found[f"largest gap in {notion.name.replace('_', ' ')}"] = float(notion.largest_gap(counts))
         found["lowest ratio between groups"] = float(notion.lowest_ratio(counts, favourable))
     return found
 
@@ -182,13 +182,13 @@ def measured_on_choice(model: Any) -> dict[str, float] | None:
 def _beside(models: dict[str, Any]) -> list[str]:
     """Models beside each other, on the rows that they were chosen on."""
     columns = {name: measured_on_choice(model) for name, model in models.items()}
-    known = next((found for found in columns.values() if found is not None), None)
-    if known is None:
-        return ["This threshold was not measured in training: parityboost report measures the model on other rows."]
+    known = next((found for found in columns.values() if found is not None), {})
     rows = [[name, *("–" if found is None else f"{found[name]:.3f}" for found in columns.values())] for name in known]
-    width = max(len(row[0]) for row in rows)
+    width = max((len(row[0]) for row in rows), default=0)
     head = "".join(f"{name:>9}" for name in columns)
     lines = ["On the rows that were held out in training, which choices are made on:", " " * width + head]
+    if None in columns.values():
+        lines[:0] = ["A threshold that was set was not measured; parityboost report does, on other rows."]
     return [*lines, *(row[0].ljust(width) + "".join(f"{cell:>9}" for cell in row[1:]) for row in rows)]
 
 

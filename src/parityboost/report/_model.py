@@ -86,7 +86,8 @@ def _aim(model: Any) -> Row | None:
     wishes, settings = chosen_for(model), model.about_.settings
     if wishes is None:
         return None
-    return {"name": wishes.aim(settings.c), "said": wishes.said(settings.notion, settings.c)}
+    said = wishes.said(settings.notion, settings.c)
+    return {"name": wishes.aim(settings.c), "said": said, "limit": wishes.limit}
 
 
 def alternatives(model: Any, confidence: float) -> Row | None:

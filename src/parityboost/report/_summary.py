@@ -130,8 +130,11 @@ def build(
         "confidence": confidence,
         "min_group_size": min_group_size,
     }
-    # Only thresholds per group ask for the groups.
-    groups_too: dict[str, Any] = {"sensitive_features": sensitive_features} if np.ndim(model.threshold_) else {}
+    # Only thresholds per group ask for the groups, where they are no columns of X.
+    source = model.about_.source
+    groups_too: dict[str, Any] = {}
+    if source is not None and not source.columns:
+        groups_too = {"sensitive_features": sensitive_features}
     predicted = model.predict(X, **groups_too)
     scores = model.predict_proba(X, **groups_too)
     audited = audit(y, predicted, scores=scores[:, int(not model.about_.labels.positive_is_first)], **options)

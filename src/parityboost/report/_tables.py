@@ -207,9 +207,9 @@ def _alternative(row: Row) -> str:
     if not what and row["maximize"] is not None:
         aim = row["maximize"] if isinstance(row["maximize"], str) else "lowest costs"
         what = aim.replace("_", " ")
-        what += "" if row["limit"] is None else f", no gap above {points(row['limit'])} points"
+        what += "" if row["limit"] is None else f", gap up to {100 * row['limit']:g}"
     elif not what:
-        what = "as wished" if row["limit"] is None else f"no gap above {points(row['limit'])} points"
+        what = "as wished" if row["limit"] is None else f"gap up to {100 * row['limit']:g}"
     return f"Taken: {what}" if is_taken else _words.capital(what)
 
 

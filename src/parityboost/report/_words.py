@@ -39,7 +39,8 @@ FINDINGS = {
 ALTERNATIVES = (
     "What else this model could be without training again: the default, plain boosting, which knows nothing of the "
     "groups, and for each limit on the gap from 1 to 20 points the best by balanced accuracy and by accuracy. All is "
-    "measured on the rows that were held out in training, which choices are made on, not on those of this report."
+    "measured between the groups of training, on the rows that were held out there, which choices are made on, and not "
+    "on those of this report."
 )
 TOO_WIDE = 0.2  # an interval of so many points in a hundred says next to nothing
 HARDLY = 0.1  # a label that is predicted so much less often than it occurs is hardly predicted
@@ -461,10 +462,13 @@ def _maximised(report: Row) -> list[Row]:
     aim = (report["model"] or {}).get("aim")
     if aim is None:
         return []
-    overall = overall_rows(report)
-    here = " and ".join(f"{MEASURES[name]} {percent(overall[name]['value'])}" for name in PERFORMANCE)
+    here = {MEASURES[name]: percent(overall_rows(report)[name]["value"]) for name in PERFORMANCE}
+    if aim["name"] in here:
+        own, (other, value) = here.pop(aim["name"]), *here.items()
+        return [_tile("Maximised", capital(aim["name"]), f"{own} here; {other} is {value}.")]
+    told = " and ".join(f"{name} is {value}" for name, value in here.items())
     name = "Minimised" if aim["said"].startswith("the lowest") else "Maximised"
-    return [_tile(name, capital(aim["name"]), f"Chosen for {aim['said']}. On these rows: {here}.")]
+    return [_tile(name, capital(aim["name"]), f"{capital(told)} here.")]
 
 
 def taken(report: Row) -> str:
@@ -557,7 +561,9 @@ def _gap(report: Row) -> Row:
         remark = f"{capital(GAP_IN[measure])}: {measure_row(report, attribute, measure)['note']}."
         return _tile(f"Gap by {attribute}", UNDEFINED, remark)
     attribute, gap, small = max(known, key=lambda each: each[1].value)
-    remark = f"{capital(GAP_IN[measure])} ({within(gap)}); no limit was set."
+    limit = (report["model"] or {}).get("aim") and report["model"]["aim"]["limit"]
+    told = "no limit was set" if limit is None else f"the choice allowed {points(limit)} in each rate, on other rows"
+    remark = f"{capital(GAP_IN[measure])} ({within(gap)}); {told}."
     remark += f" Without {small}: too few rows." if small else ""
     return _tile(f"Gap by {attribute}", f"{points(gap.value)} points", remark)
 
