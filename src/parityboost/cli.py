@@ -125,7 +125,7 @@ def _make_app() -> "typer.Typer":
             show_default="--dial",
         ),
         threshold: str | None = Option(None, help='A number, "auto" or "per_group".', show_default=own),
-        class_weight: str | None = Option(None, help='"balanced" or "balanced_groups".', show_default=own),
+        class_weight: str | None = Option(None, help='"auto", "balanced" or "balanced_groups".', show_default=own),
         c: float | None = Option(None, help="adafair: 1 is balanced error, 0 error.", min=0, max=1, show_default="1"),
         keep: float | None = Option(
             None,
