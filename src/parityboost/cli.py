@@ -50,7 +50,19 @@ def _make_app() -> "typer.Typer":
     )
     where_dask_runs = "Parquet files on a Dask cluster, at an address such as tcp://host:8786, or on this machine."
     of_dask = Option(None, help=where_dask_runs, show_default="one process")
-    own, own_rounds = "the method's own", "the method's own, 200"
+    own, own_rounds = "the method's own", "the method's own"
+    what_to_maximize = "What to make as high as possible: balanced_accuracy or accuracy."
+    of_maximize = Option(None, help=what_to_maximize, show_default="balanced accuracy, less the gap")
+    cost = "Instead: what a false {} costs, where the other mistake costs 1 unless given."
+    of_cost_fp = Option(None, help=cost.format("positive"), min=0, show_default="no costs")
+    of_cost_fn = Option(None, help=cost.format("negative"), min=0, show_default="no costs")
+    of_gap = Option(None, help="Largest gap between groups in each rate compared.", min=0, max=1, show_default="none")
+    of_ratio = Option(None, help="Smallest ratio between groups; 0.8: four fifths.", min=0, max=1, show_default="none")
+    of_capacity = Option(None, help="Largest share of people with a yes.", min=0, max=1, show_default="none")
+    of_fpr = Option(None, help="Largest false positive rate.", min=0, max=1, show_default="none")
+    of_share = Option(
+        None, help="Groups of a smaller share are not compared by limit and ratio.", min=0, max=1, show_default="0"
+    )
 
     @app.callback()
     def options(
@@ -92,28 +104,40 @@ def _make_app() -> "typer.Typer":
             help="What should be equal: disparate_mistreatment, equal_opportunity, statistical_parity, "
             "predictive_equality or none.",
         ),
-        c: float = Option(1.0, help="1: balanced error, 0: error.", min=0, max=1),
+        maximize: str | None = of_maximize,
+        cost_false_positive: float | None = of_cost_fp,
+        cost_false_negative: float | None = of_cost_fn,
+        limit: float | None = of_gap,
+        min_ratio: float | None = of_ratio,
+        capacity: float | None = of_capacity,
+        max_false_positive_rate: float | None = of_fpr,
+        min_group_share: float | None = of_share,
         epsilon: float = Option(0.0, help="Tolerated difference between groups.", min=0),
         method: str = Option("parityboost", help="parityboost, the recommended model, or adafair, the paper's."),
         rounds: int | None = Option(None, help="Largest number of boosting rounds.", min=1, show_default=own_rounds),
         depth: int | None = Option(
             None, help="1: each tree looks at one column, 2: at two.", min=1, max=2, show_default=own
         ),
-        dial: bool = Option(
-            False, "--dial", help="Also train the plain model, for a report that moves between the two."
+        dial: bool | None = Option(
+            None,
+            "--dial/--no-dial",
+            help="Also train the plain model, so that blends of both can be chosen; --no-dial takes half the time.",
+            show_default="--dial",
         ),
         threshold: str | None = Option(None, help='A number, "auto" or "per_group".', show_default=own),
-        class_weight: str | None = Option(None, help='"balanced" or "balanced_groups".', show_default=own),
+        class_weight: str | None = Option(None, help='"auto", "balanced" or "balanced_groups".', show_default=own),
+        c: float | None = Option(None, help="adafair: 1 is balanced error, 0 error.", min=0, max=1, show_default="1"),
         keep: float | None = Option(
             None,
-            help="Share of the balanced accuracy above one half to keep, 0.5 say.",
+            help="adafair: share of the balanced accuracy above one half to keep.",
             min=0,
             max=1,
-            show_default=own,
+            show_default="0",
         ),
         max_violation: float | None = Option(
-            None, help="Choose only among models with a difference up to this.", min=0
+            None, help="adafair: choose only among models with a sum of gaps up to this.", min=0
         ),
+        weights: str | None = Option(None, help="Column of sample weights."),
         drop: list[str] | None = Option(None, help="Columns to leave out, such as identifiers."),
         exclude_sensitive: bool = Option(
             False, "--exclude-sensitive", help="Train without the sensitive columns as features."
@@ -137,16 +161,20 @@ def _make_app() -> "typer.Typer":
     ) -> None:
         """Train on a table, save the model, write a report."""
         from ._cli import _dask, _models
+        from ._cli._choices import read_wishes
 
         words = (None, "auto", "per_group")
         cut = threshold if threshold in words else as_number("--threshold", str(threshold))
-        chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial or None}
-        chosen |= {"threshold": cut, "class_weight": class_weight, "keep": keep}
-        parameters = {"method": method, "notion": notion, "c": c, "epsilon": epsilon, "n_jobs": jobs}
-        parameters |= {"max_violation": max_violation, "random_state": seed, "device": device}
-        parameters |= {"bands": read_bands(bands), "missing_group": missing_group, "favourable": favourable}
-        parameters |= {name: value for name, value in chosen.items() if value is not None}
-        roles = _models.Roles(target, positive, sensitive, drop or [], exclude_sensitive)
+        wishes = {"maximize": maximize, "limit": limit, "min_ratio": min_ratio, "capacity": capacity}
+        wishes |= {"max_false_positive_rate": max_false_positive_rate, "min_group_share": min_group_share}
+        wishes |= {"cost_false_positive": cost_false_positive, "cost_false_negative": cost_false_negative}
+        chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial, "threshold": cut}
+        chosen |= {"class_weight": class_weight, "c": c, "keep": keep, "max_violation": max_violation}
+        parameters = {"method": method, "notion": notion, "epsilon": epsilon, "n_jobs": jobs}
+        parameters |= {"random_state": seed, "device": device, "bands": read_bands(bands)}
+        parameters |= {"missing_group": missing_group, "favourable": favourable}
+        parameters |= {name: value for name, value in chosen.items() if value is not None} | read_wishes(wishes)
+        roles = _models.Roles(target, positive, sensitive, drop or [], exclude_sensitive, weights)
         if dask is not None:
             _dask.refuse(report=report, title=title, about=about, fail_above=fail_above, holdout=holdout)
             _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
@@ -166,6 +194,7 @@ def _make_app() -> "typer.Typer":
         reasons: int | None = Option(None, help="So many reasons for each unfavourable decision.", min=1),
         favourable: str | None = Option(None, help="Which decision is favourable.", show_default="the model's"),
         unnamed: list[str] | None = Option(None, help="Columns that may not be named as reasons."),
+        score: bool = Option(False, "--score", help="Also the score: above 0 for the positive label."),
         encoding: str | None = of_encoding,
         sep: str | None = of_sep,
         decimal: str | None = of_decimal,
@@ -177,10 +206,80 @@ def _make_app() -> "typer.Typer":
         if dask is not None:
             _dask.refuse(encoding=encoding, sep=sep, decimal=decimal)
             _dask.refuse(reasons=reasons, favourable=favourable, unnamed=unnamed or None)
-            return say(_dask.predict(model, data, out, sensitive or [], dask))
+            return say(_dask.predict(model, data, out, sensitive or [], dask, score))
         why, text_format = _models.Why(reasons, favourable, unnamed or []), read_format(encoding, sep, decimal)
-        told = _models.predict(model, data, out, sensitive or [], text_format, why)
+        told = _models.predict(model, data, out, sensitive or [], text_format, why, score)
         say(told, err=is_standard(out))
+
+    @app.command(cls=ours)
+    def choose(
+        model: Path = Argument(..., help="A model file."),
+        out: Path = Option(..., help="Where to save the model that is chosen; - is standard output."),
+        maximize: str | None = of_maximize,
+        cost_false_positive: float | None = of_cost_fp,
+        cost_false_negative: float | None = of_cost_fn,
+        limit: float | None = of_gap,
+        min_ratio: float | None = of_ratio,
+        capacity: float | None = of_capacity,
+        max_false_positive_rate: float | None = of_fpr,
+        min_group_share: float | None = of_share,
+        without: list[str] | None = Option(None, help="Wishes of the model to give up, such as limit."),
+        fairness: float | None = Option(None, help="Instead of wishes a blend: 0 is the plain model, 1 the fair one."),
+        threshold: str | None = Option(None, help="Instead of wishes a threshold, or one for each group: 0.1,-0.2."),
+    ) -> None:
+        """The same model for other wishes, without training again; wishes that are not named stay."""
+        from ._cli import _choices
+
+        wishes = {"maximize": maximize, "limit": limit, "min_ratio": min_ratio, "capacity": capacity}
+        wishes |= {"max_false_positive_rate": max_false_positive_rate, "min_group_share": min_group_share}
+        wishes |= {"cost_false_positive": cost_false_positive, "cost_false_negative": cost_false_negative}
+        given = _choices.read_wishes(wishes), without or [], fairness, threshold
+        say(_choices.choose(model, out, *given), err=is_standard(out))
+
+    @app.command(cls=ours)
+    def alternatives(
+        model: Path = Argument(..., help="A model file."),
+        out: Path | None = Option(None, help="Also write the table with all columns (.csv, .xlsx, …)."),
+        confidence: float = Option(0.95, help="Coverage of the intervals."),
+    ) -> None:
+        """The record of alternatives: what else the model could be, and what it was chosen for."""
+        from ._cli import _choices
+
+        say(_choices.alternatives(model, out, confidence), err=is_standard(out))
+
+    @app.command(cls=ours)
+    def export(
+        model: Path = Argument(..., help="A model file."),
+        onnx: Path | None = Option(None, help="Write an ONNX graph, which runs without Python."),
+        sql: Path | None = Option(None, help="Write an SQL query that scores a table; - is standard output."),
+        table: list[str] | None = Option(None, help="Of SQL: the table; a schema first, if it has one."),
+        dialect: str = Option(
+            "duckdb", help="Of SQL: duckdb, sqlite, postgres, bigquery, snowflake, spark or databricks."
+        ),
+        keep: list[str] | None = Option(None, help="Of SQL: columns that the result has too, such as a key."),
+        sensitive: list[str] | None = Option(None, help="Of SQL: group column(s), if the model needs them."),
+        reasons: int | None = Option(None, help="Of SQL: so many reasons for unfavourable decisions.", min=1),
+        unnamed: list[str] | None = Option(None, help="Of SQL: columns that may not be named as reasons."),
+        contributions: bool = Option(False, "--contributions", help="Of ONNX and SQL: what each feature adds, too."),
+        opset: int = Option(15, help="Of ONNX: version of its operators."),
+        scorecard: Path | None = Option(None, help="Write a card of whole points to add up (.html or .csv)."),
+        data: Path | None = Option(None, help=f"Of the card: rows to count changed decisions on, {TABLE}."),
+        points: float = Option(600, help="Of the card: so many points stand for --odds."),
+        odds: float = Option(1, help="Of the card: of the favourable label; 1 is where the decision changes."),
+        double: float = Option(20, help="Of the card: so many points more double the odds."),
+        favourable: str | None = Option(None, help="Of the card and reasons.", show_default="the model's"),
+        encoding: str | None = of_encoding,
+        sep: str | None = of_sep,
+        decimal: str | None = of_decimal,
+    ) -> None:
+        """A saved model for use elsewhere: as an ONNX graph, an SQL query, or a card of points."""
+        from ._cli import _export
+
+        query = _export.Query(sql, table or [], dialect, keep or [], sensitive or [], reasons, unnamed or [])
+        card = _export.Card(scorecard, data, points, odds, double)
+        graph = _export.Graph(onnx, opset)
+        text_format = read_format(encoding, sep, decimal)
+        say(_export.export(model, graph, query, card, contributions, favourable, text_format), err=is_standard(sql))
 
     @app.command(cls=ours)
     def audit(

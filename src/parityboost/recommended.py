@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -487,6 +488,8 @@ class ParityBoostClassifier(FairClassifier):
             messages += at_cap([bag.boosted for bag in bags], settings)
         about = replace(about, warnings=self._speak(about, messages))
         self._about, self._box = about, replace(box, about=about).at_option(place)
+        if self.verbose:
+            print(f"{type(self).__name__.removesuffix('Classifier')}: {self._box.summary}", file=sys.stderr, flush=True)
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
         self._bag_sizes = [len(bag.boosted.rounds) for bag in bags]
         tables_of_rounds = [history(bag.boosted, about, columns, self.max_depth, True) for bag in bags]

@@ -580,9 +580,10 @@ def test_codes_are_the_same_categories_and_groups_in_every_kind_of_file(tmp_path
         expected = None
         for name in written:
             run_well(
-                "predict", tmp_path / "m.json", tmp_path / name, "--out", tmp_path / "p.csv", "--sensitive", "group"
-            )
-            found = pd.read_csv(tmp_path / "p.csv")["probability"]
+                "predict", tmp_path / "m.json", tmp_path / name, "--out", tmp_path / "p.csv", "--sensitive", "group",
+                "--score",
+            )  # fmt: skip
+            found = pd.read_csv(tmp_path / "p.csv")["score"]
             expected = found if expected is None else expected
             pd.testing.assert_series_equal(found, expected, obj=f"{data} to {name}")
         assert expected.nunique() > 3

@@ -110,9 +110,9 @@ def test_the_favourable_label_is_stated_once_in_training_or_later(folder, tmp_pa
     assert report_on(folder, "--out", out, "--favourable", "a yes").exit_code == 0
     assert json.loads(out.read_text(encoding="utf8"))["data"]["favourable_label"] == "a yes"
     predicted = tmp_path / "predicted.csv"
-    assert run("predict", tmp_path / "m.json", folder / "new.csv", "--out", predicted).exit_code == 0
+    assert run("predict", tmp_path / "m.json", folder / "new.csv", "--out", predicted, "--score").exit_code == 0
     table = pd.read_csv(predicted)
-    assert ((table["probability"] > 0.5) == (table["prediction"] == "a yes")).all()
+    assert ((table["score"] > 0) == (table["prediction"] == "a yes")).all()
     judged = ["--target", "hired", "--prediction", "prediction", "--sensitive", "group", "--favourable", "no"]
     assert "'no', the favourable label" in run("audit", predicted, *judged).output.replace("\n ", "")
     for command in (

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
 
-from parityboost import ParityBoostClassifier
+from parityboost import LimitNotMet, ParityBoostClassifier
 from parityboost.dask import DaskParityBoostClassifier
 
 pytest.importorskip("dask")
@@ -95,3 +95,27 @@ def test_signatures_are_the_local_ones():
     theirs = dict(inspect.signature(DaskParityBoostClassifier).parameters)
     assert theirs.pop("client").default is None
     assert theirs == dict(inspect.signature(ParityBoostClassifier).parameters)
+
+
+@pytest.mark.filterwarnings("ignore:column '(city|job)' has 3 categories")
+@pytest.mark.parametrize("threshold", ["auto", "per_group"])
+def test_wishes_choose_and_alternatives_are_those_of_one_machine(client, threshold):  # noqa: F811
+    table = make_table(np.random.default_rng(5), 900, 2)
+    collection = in_partitions(table, [300, 300, 300])
+    options = {"threshold": threshold, "notion": "statistical_parity"}
+    wishes = {"maximize": {"false_positive": 1, "false_negative": 3}, "limit": 0.3, "capacity": 0.8}
+    local, other = fit_both(table, collection, **options, **wishes)
+    assert_same(local, other, table)
+    assert other.glass_box_.wishes == local.glass_box_.wishes and other.limit == 0.3
+    pd.testing.assert_frame_equal(local.alternatives(), other.alternatives(), check_exact=True)
+    for again in ({"limit": None, "maximize": "accuracy"}, {"limit": 0.2}, {"fairness": 0.0}):
+        ours, theirs = local.choose(**again), other.choose(**again)
+        assert type(theirs) is DaskParityBoostClassifier and type(theirs.to_local()) is ParityBoostClassifier
+        assert_same(ours, theirs, table)
+        given = {} if threshold == "auto" else {"sensitive_features": collection["group"]}
+        predicted = theirs.predict(collection[FEATURES], **given).compute()
+        np.testing.assert_array_equal(predicted, ours.predict(table[FEATURES], sensitive_features=table["group"]))
+    with pytest.raises(LimitNotMet):
+        other.choose(limit=0.0, min_ratio=1.0, capacity=0.01)
+    with pytest.raises(LimitNotMet):
+        fit_both(table, collection, notion="statistical_parity", limit=0.0, min_ratio=1.0)

@@ -110,3 +110,46 @@ def test_no_model_replaces_a_file_that_it_is_trained_on(folder, client):  # noqa
         assert found.exit_code == 2
         assert f"--model must be another file than the data {str(part)!r}, got" in found.output
         assert part.read_bytes() == before
+
+
+def test_wishes_weights_and_scores_are_those_of_one_process(folder, tmp_path, client):  # noqa: F811
+    for k, path in enumerate(sorted(folder.glob("*.parquet"))):
+        table = pd.read_parquet(path)
+        table.assign(count=np.random.default_rng(k).integers(0, 4, len(table))).to_parquet(path, index=False)
+    options = ["--target", "label", "--positive", "yes", "--sensitive", "group", "--rounds", 6, "--weights", "count"]
+    wishes = ["--maximize", "accuracy", "--limit", 0.3, "--capacity", 0.6, "--notion", "statistical_parity"]
+    told = []
+    for name, more in (("here", []), ("there", ["--dask", client.scheduler.address])):
+        result = run("train", folder, *options, *wishes, "--model", tmp_path / f"{name}.json", *more)
+        assert result.exit_code == 0, result.output
+        told.append(result.stdout)
+    ours, theirs = (parityboost.load(tmp_path / f"{name}.json") for name in ("here", "there"))
+    assert "count" not in theirs.feature_names_in_
+    assert theirs.glass_box_.wishes == ours.glass_box_.wishes
+    assert (theirs.glass_box_.wishes.maximize, theirs.limit, theirs.capacity) == ("accuracy", 0.3, 0.6)
+    assert (theirs.threshold_, theirs.fairness_) == (ours.threshold_, ours.fairness_)
+    chosen = [text[text.index("Chosen for the highest accuracy") :].split("Model:")[0].split(".\n")[0] for text in told]
+    assert chosen[0] == chosen[1] and "with no gap in statistical parity above 0.3" in " ".join(chosen[0].split())
+    given = ["--score", "--out"]
+    there = run(
+        "predict", tmp_path / "there.json", folder, *given, tmp_path / "out", "--dask", client.scheduler.address
+    )
+    assert there.exit_code == 0, there.output
+    here = run("predict", tmp_path / "here.json", folder, *given, tmp_path / "out.parquet")
+    assert here.exit_code == 0, here.output
+    assert (
+        pd.read_parquet(tmp_path / "out")["score"].tolist()
+        == pd.read_parquet(tmp_path / "out.parquet")["score"].tolist()
+    )
+
+
+def test_a_limit_that_no_choice_keeps_is_said_in_options(folder, tmp_path, client):  # noqa: F811
+    options = ["--target", "label", "--positive", "yes", "--sensitive", "group", "--rounds", 6, "--limit", 0]
+    options += ["--min-ratio", 1, "--model", tmp_path / "model.json", "--dask", client.scheduler.address]
+    result = run("train", folder, *options)
+    assert result.exit_code == 2 and "--limit 0: the smallest largest gap" in result.stderr
+    assert not (tmp_path / "model.json").exists()
+    result = run("train", folder, *options, "--method", "adafair")
+    assert result.exit_code == 2 and "--limit is for --method parityboost" in result.stderr
+    result = run("train", folder, *options, "--weights", "no such")
+    assert result.exit_code == 2 and "weights must be in the table, got 'no such'" in result.stderr

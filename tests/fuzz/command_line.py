@@ -234,6 +234,15 @@ SPOILT = {
 
 # --- Command lines ---------------------------------------------------------------------------------------------------
 
+WISHES = [
+    *(("--maximize", "accuracy"), ("--maximize", "balanced_accuracy"), ("--cost-false-negative", "5")),
+    *(("--cost-false-positive", "0.5"), ("--limit", "0"), ("--limit", "0.2"), ("--limit", "1"), ("--min-ratio", "0.8")),
+    *(("--capacity", "0.3"), ("--max-false-positive-rate", "0.1"), ("--min-group-share", "0.2")),
+]
+BAD_WISHES = [
+    *(("--maximize", "profit"), ("--cost-false-negative", "-1"), ("--limit", "2"), ("--limit", "nan")),
+    *(("--min-ratio", "0"), ("--capacity", "0"), ("--max-false-positive-rate", "x"), ("--min-group-share", "-0.1")),
+]
 SOUND_OPTIONS = [
     *(
         ["--c", "0.5"],
@@ -252,6 +261,7 @@ SOUND_OPTIONS = [
         ["--depth", "2"],
     ),
     *(["--dial", "--method", "parityboost"], ["--keep", "0.9"], ["--max-violation", "0.05"], ["--encoding", "utf-8"]),
+    *(["--no-dial"], ["--c", "0"], *([option, value] for option, value in WISHES)),
 ]
 BAD_OPTIONS = [
     *(
@@ -268,6 +278,7 @@ BAD_OPTIONS = [
     *(["--rounds", "1" * 5000], ["--seed", str(10**30)], ["--epsilon", "nan"], ["--c", "nan"], ["--jobs", "100000"]),
     *(["--method", "best"], ["--depth", "3"], ["--keep", "2"], ["--max-violation", "-1"], ["--bands", "no such=1,2"]),
     *(["--encoding", "no such"], ["--decimal", ";"], ["--sep", "ab"], ["--device", "gpu"]),
+    *(["--weights", "no such column"], *([option, value] for option, value in BAD_WISHES)),
 ]
 ROLES = ("target", "positive", "sensitive", "drop")
 REPORTS = ["report.html", "report.json", "report.md", "report.md"]
@@ -292,8 +303,13 @@ def draw_train(world, path, model):
     flags = []
     for option in [pick(rng, SOUND_OPTIONS) for _ in range(rng.integers(3))]:
         flags += option
-    if "--dial" in flags and "adafair" in flags:
-        world.odd("--dial")
+    if "adafair" in flags:  # has no wishes
+        world.odd("--dial", "--cost-", *(option for option, _ in WISHES))
+    if {"--maximize", "--cost-false-positive", "--cost-false-negative"} & {*flags}:
+        world.odd("exclude each other")
+    if chance(rng, 0.04):
+        options["--weights"] = pick(rng, world.features)
+        world.odd("--weights", repr(options["--weights"])[1:-1], "sample_weight", "class '")
     if chance(rng, 0.15):
         name, *values = pick(rng, BAD_OPTIONS)
         options.pop(name, None)
@@ -318,7 +334,7 @@ def draw_train(world, path, model):
 def draw_other(world, path, model):
     """What comes after training."""
     rng, folder = world.rng, path.parent
-    command = pick(rng, ["predict", "predict", "audit", "explain", "datasets", "version"])
+    command = pick(rng, ["predict", "predict", "audit", "explain", "choose", "alternatives", "export", "version"])
     if command == "predict":
         good = ["out.csv", "out.tsv", "out.txt", "out.csv.gz", "out.parquet", "out.jsonl", "out.xlsx"]
         bad = ["out.ods", "out.zip", "no/out.csv"]
@@ -332,7 +348,9 @@ def draw_other(world, path, model):
             words += ["--sensitive", pick(rng, [world.sensitive, "no such column"])]
             world.odd("sensitive", "no such column", "groups")
         world.odd("--sensitive")  # the model may need it
-        return words
+        return [*words, "--score"] if chance(rng, 0.3) else words
+    if command in ("choose", "alternatives", "export"):
+        return draw_choice(world, path, model, command)
     if command == "audit":
         prediction = pick(rng, [world.target, world.target, world.features[0], "no such column"])
         words = ["audit", str(path), "--target", world.target, "--prediction", prediction]
@@ -382,6 +400,46 @@ def draw_other(world, path, model):
         return words
     world.odd("nothing")
     return {"datasets": ["datasets", pick(rng, ["adult", "nothing"])], "version": ["--version"]}[command]
+
+
+def draw_choice(world, path, model, command):
+    """What else the model could be, and what it is elsewhere."""
+    rng, folder = world.rng, path.parent
+    world.odd("recommended method", "--confidence")  # which other models are not of
+    if command == "choose":
+        words = ["choose", str(model), "--out", str(output(world, folder / "new.json", [model]))]
+        for option, value in {
+            pick(rng, WISHES if chance(rng, 0.9) else BAD_WISHES)
+            for _ in range(rng.integers(1, 3) if chance(rng, 0.9) else 0)
+        }:
+            words += [option, value]
+            world.odd(option, option.strip("-").replace("-", "_"))
+        if chance(rng, 0.2):
+            words += ["--without", pick(rng, ["limit", "min-ratio", "capacity,limit", "fairness"])]
+            world.odd("--without")
+        if chance(rng, 0.2):
+            words += pick(rng, [["--fairness", "0.5"], ["--fairness", "9"], ["--threshold", "0.1"], ["--threshold=x"]])
+            world.odd("fairness", "--threshold", "dial")
+        world.odd("choose needs a wish", "exclude each other", "has no example")
+        return words
+    if command == "alternatives":
+        words = ["alternatives", str(model)]
+        if chance(rng, 0.5):
+            words += ["--out", str(output(world, folder / pick(rng, ["out.csv", "out.xlsx", "out.ods"]), [model]))]
+            world.odd("out.ods")
+        return [*words, "--confidence", pick(rng, ["0.9", "0.99", "1", "x"])] if chance(rng, 0.3) else words
+    forms = {"--onnx": "m.onnx", "--sql": "q.sql", "--scorecard": pick(rng, ["card.csv", "card.html", "card.txt"])}
+    words = ["export", str(model)]
+    for option in rng.permutation(list(forms))[: rng.integers(1, 4)].tolist():
+        words += [option, str(output(world, folder / forms[option], [model]))]
+    words += ["--table", pick(rng, ["people", "a table", 'x"; DROP TABLE y'])] if chance(rng, 0.7) else []
+    words += ["--data", str(path)] if chance(rng, 0.3) else []
+    words += pick(rng, [[], [], ["--reasons", "2"], ["--contributions"], ["--dialect", "no such"]])
+    world.odd(
+        "--table", "--data", "--reasons", "--contributions", "--scorecard", "--sql", "dialect", "thresholds per group"
+    )
+    world.odd("column", "sensitive_features", "threshold per group", *map(str, forms.values()))
+    return words
 
 
 def output(world, path, inputs):
@@ -586,7 +644,8 @@ def is_loop(path):
 
 def outputs_in(arguments):
     """The paths after the options that name outputs."""
-    return [Path(arguments[i + 1]) for i, word in enumerate(arguments) if word in ("--model", "--report", "--out")]
+    named = ("--model", "--report", "--out", "--onnx", "--sql", "--scorecard")
+    return [Path(arguments[i + 1]) for i, word in enumerate(arguments) if word in named]
 
 
 def attempt(rng):

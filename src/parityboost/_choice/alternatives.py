@@ -14,7 +14,7 @@ from .._stats.rates import accuracy, balanced_error_rate, ratio
 from .._stats.ratios import ratios_to_highest
 from ..notions import FairnessNotion
 from .menu import Menu
-from .wishes import LimitNotMet, Wishes
+from .wishes import COSTS, LimitNotMet, Wishes
 
 LIMITS = tuple(k / 100 for k in range(1, 21))
 AIMS = ("balanced_accuracy", "accuracy")
@@ -42,6 +42,9 @@ def list_alternatives(
         found.setdefault(place, {"what": what, "maximize": aim, "limit": limit})
         if found[place]["what"] == "taken" and what:
             found[place]["what"] = f"taken, {what}"
+    for row in found.values():  # costs as the parameter has them
+        if isinstance(row["maximize"], tuple):
+            row["maximize"] = dict(zip(COSTS, row["maximize"], strict=True))
     rows = [row | _measures(menu, place, notion, favourable, confidence) for place, row in found.items()]
     return sorted(rows, key=lambda row: (not row["what"].startswith("taken"), row["largest_gap"], -row["accuracy"]))
 

@@ -149,24 +149,36 @@ class Wishes:
             found["max_violation"] = notion.violation(compared), self.max_violation, -1
         return found
 
-    @property
-    def said(self) -> str:
+    def aim(self, c: float = 1.0) -> str:
+        """What is maximised, or of costs minimised, by its name."""
+        if isinstance(self.maximize, tuple):
+            return "costs of mistakes"
+        if self.maximize is None and 0 < c < 1:
+            return f"{c:g} × balanced accuracy + {1 - c:g} × accuracy"
+        is_accuracy = self.maximize == "accuracy" or (self.maximize is None and c == 0)
+        return "accuracy" if is_accuracy else "balanced accuracy"
+
+    def said(self, notion: FairnessNotion, c: float = 1.0) -> str:
         """What is maximised, under which limits, in words."""
+        what = f"the highest {self.aim(c)}"
         if isinstance(self.maximize, tuple):
             alarm, miss = self.maximize
-            what = f"the lowest costs of {alarm:g} for a false positive and {miss:g} for a false negative"
-        else:
-            what = f"the highest {(self.maximize or 'balanced_accuracy').replace('_', ' ')}"
+            what = f"the lowest {self.aim(c)}, {alarm:g} for a false positive and {miss:g} for a false negative"
+        elif what.endswith("balanced accuracy"):
+            what += " (the mean over both labels, not accuracy)"
+        if notion.gaps and not self.is_limited:
+            what += ", less the gap between groups"
+        name = notion.name.replace("_", " ")
         bounds = {
-            "limit": "gaps of at most {:g}",
-            "min_ratio": "ratios between groups of at least {:g}",
-            "max_violation": "a violation of at most {:g}",
+            "limit": f"no gap in {name} above {{:g}}",
+            "min_ratio": f"no ratio between groups in {name} below {{:g}}",
+            "max_violation": f"gaps in {name} that add up to at most {{:g}}",
             "capacity": "a yes for a share of at most {:g}",
             "max_false_positive_rate": "a false positive rate of at most {:g}",
         }
-        parts = [text.format(getattr(self, name)) for name, text in bounds.items() if getattr(self, name) is not None]
-        if not self.is_limited:
-            what += " after the gap is taken off"
+        parts = [text.format(getattr(self, key)) for key, text in bounds.items() if getattr(self, key) is not None]
+        if parts and self.min_group_share and (self.limit is not None or self.min_ratio is not None):
+            parts.append(f"groups below a share of {self.min_group_share:g} left out")
         return what + (f", with {' and '.join(parts)}" if parts else "")
 
 

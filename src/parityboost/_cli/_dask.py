@@ -13,9 +13,18 @@ from .._table.grouping import Grouping
 from ..dask import DaskAdaFairClassifier, DaskParityBoostClassifier
 from ..dask._cluster import require_dask
 from ..datasets._table import check_columns
+from ._choices import choice_told
 from ._files import check_files, check_model_file
-from ._models import FileLabels, Roles, check_method, check_told_groups, needs_groups, predictions
-from ._running import LOCAL
+from ._models import (
+    FileLabels,
+    Roles,
+    check_method,
+    check_told_groups,
+    needs_groups,
+    predictions,
+    size_of,
+)
+from ._running import LOCAL, in_words_of_the_command_line
 
 SHARE_OF_MEMORY = 0.8  # that a cluster on this machine may take
 
@@ -76,6 +85,7 @@ def train(data: Path, roles: Roles, parameters: dict[str, Any], model_path: Path
     with cluster(address, parameters["n_jobs"]) as client:
         frame = read_parquet(data)
         check_columns(frame._meta, target=[target], sensitive=sensitive, drop=roles.drop)
+        roles.check_weights(frame._meta)
         y = frame[target]
         found = y.map_partitions(pd.Series.drop_duplicates, meta=y._meta).compute()
         labels = FileLabels.of(found.drop_duplicates(), roles.positive, parameters.pop("favourable"))
@@ -87,18 +97,26 @@ def train(data: Path, roles: Roles, parameters: dict[str, Any], model_path: Path
         if not labels.can_be_sorted:
             meta = pd.Series([], dtype="int64", name=target)
             y = y.map_partitions(lambda part: (part == labels.outcomes[1]).astype("int64"), meta=meta)
-        model.fit(X, y, sensitive_features=frame[sensitive[0]] if len(sensitive) == 1 else frame[sensitive])
+        with in_words_of_the_command_line(None if labels.can_be_sorted else labels.outcomes):
+            groups = frame[sensitive[0]] if len(sensitive) == 1 else frame[sensitive]
+            weights = None if roles.weights is None else frame[roles.weights]
+            model.fit(X, y, sensitive_features=groups, sample_weight=weights)
         local = model.to_local()
         n_workers = len(client.nthreads())
     labels.name(local)
     local.save(model_path)
-    return (
-        f"{X.shape[1]} columns, {frame.npartitions} partitions on {n_workers} workers: {local.theta_} learners in use."
-        f"\nModel: {model_path}"
+    return "\n".join(
+        [
+            f"{X.shape[1]} columns, {frame.npartitions} partitions on {n_workers} workers: {size_of(local)}.",
+            choice_told(local),
+            f"Model: {model_path}",
+        ]
     )
 
 
-def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], address: str) -> str:
+def predict(
+    model_path: Path, data: Path, out: Path, sensitive: list[str], address: str, with_score: bool = False
+) -> str:
     """Predict on a cluster, to a folder of Parquet files; return what to tell the user."""
     from .. import load
 
@@ -110,14 +128,14 @@ def predict(model_path: Path, data: Path, out: Path, sensitive: list[str], addre
     with cluster(address, 1):
         frame = read_parquet(data)
         check_columns(frame._meta, model=list(model.feature_names_in_), sensitive=sensitive)
-        given = {"model": model, "sensitive": sensitive if needs_groups(model) else []}
+        given = {"model": model, "sensitive": sensitive if needs_groups(model) else [], "with_score": with_score}
         meta = _predict_part(frame._meta, **given)
         frame.map_partitions(_predict_part, **given, meta=meta).to_parquet(str(out), write_index=False)
     return f"{frame.npartitions} partitions: {out}"
 
 
-def _predict_part(part: pd.DataFrame, model: Any, sensitive: list[str]) -> pd.DataFrame:
+def _predict_part(part: pd.DataFrame, model: Any, sensitive: list[str], with_score: bool) -> pd.DataFrame:
     # As pandas has such values, whatever the model's array holds.
     labels = pd.Series(model.about_.labels.outcomes.tolist())
-    added = predictions(model, part[list(model.feature_names_in_)], part[sensitive])
+    added = predictions(model, part[list(model.feature_names_in_)], part[sensitive], with_score)
     return part.assign(**(added | {"prediction": labels.take(added["prediction"]).array}))

@@ -31,6 +31,7 @@ from ..estimators import AdaFairClassifier
 from ..metrics import group_counts
 from ..notions import FairnessNotion, get_notion
 from ..recommended import ParityBoostClassifier
+from ._choices import check_wishes, choice_told
 from ._files import as_files, check_files, check_model_file, is_standard, standard_output
 from ._running import in_words_of_the_command_line, shortened, with_labels
 from ._tables import read_pieces, table_writer
@@ -51,10 +52,20 @@ class Roles(NamedTuple):
     sensitive: list[str]
     drop: list[str]
     exclude_sensitive: bool
+    weights: str | None = None
 
     @property
     def left_out(self) -> list[str]:
-        return [*self.drop, *(self.sensitive if self.exclude_sensitive else [])]
+        weights = [] if self.weights is None or self.weights in self.drop else [self.weights]
+        return [*self.drop, *(self.sensitive if self.exclude_sensitive else []), *weights]
+
+    def check_weights(self, table: Any) -> None:
+        """Whether there is such a column, and it is nothing else."""
+        if self.weights is None:
+            return
+        check_named(table, weights=[self.weights])
+        if self.weights in (self.target, *self.sensitive):
+            raise ValueError(f"--weights must name another column than --target and --sensitive, got {self.weights!r}")
 
 
 class Page(NamedTuple):
@@ -79,10 +90,9 @@ class Page(NamedTuple):
 
 def check_method(method: str, parameters: dict[str, Any]) -> None:
     """Say what cannot be trained before the data is read."""
-    if method == "adafair" and parameters.get("dial"):
-        raise ValueError("--dial is for --method parityboost: the rounds of adafair are its dial")
     if method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
+    check_wishes(method, parameters)
 
 
 def train(
@@ -107,6 +117,7 @@ def train(
     target, positive, sensitive, *_ = roles
     with as_files(data=data) as files:
         file = read_file(files["data"], text_format)
+    roles.check_weights(file)
     source = Path("standard input") if is_standard(data) else data
     names: Any = sensitive[0] if len(sensitive) == 1 else sensitive
     given: dict[str, Any] = {"target": target, "positive": positive, "sensitive": names, "drop": roles.left_out}
@@ -119,6 +130,7 @@ def train(
     X, y, s = table.data, table.target, table.sensitive
     check_finite(X)  # before anything is trained and saved: also the rows that will be held out
     raw = file[sensitive] if grouping != AS_GIVEN else s  # the model cuts and names by itself
+    weights = None if roles.weights is None else read_weights(file[roles.weights])
     labels = FileLabels.of(file[target], positive, parameters.pop("favourable"))
     model = (ParityBoostClassifier if method == "parityboost" else AdaFairClassifier)(**parameters, **labels.parameters)
     notion = get_notion(model.notion)
@@ -128,7 +140,7 @@ def train(
         raise ValueError(f"the model could not be saved: {problem}; use fewer --rounds, or --drop what is not needed")
     wanted = page.path is not None or page.fail_above is not None
     share = (0.3 if wanted else 0.0) if holdout is None else holdout
-    X_new, y_new, s_new, raw_new = X, y, s, raw
+    X_new, y_new, s_new, raw_new, weights_new = X, y, s, raw, weights
     if share:
         cells = pd.DataFrame(s).astype(str).agg("\t".join, axis=1) + "\t" + y.astype(str)
         rare = cells.map(cells.value_counts()) < 2
@@ -137,21 +149,25 @@ def train(
                 f"row {int(rare.idxmax()) + 1} is the only one of its class and group, so it cannot be both in the "
                 "training and in the held-out part; use --holdout 0"
             )
-        X, X_new, y, y_new, s, s_new, raw, raw_new = train_test_split(
-            X, y, s, raw, test_size=share, random_state=parameters["random_state"], stratify=cells
+        rows, rows_new = train_test_split(
+            np.arange(len(X)), test_size=share, random_state=parameters["random_state"], stratify=cells
         )
+        parts = [
+            [None if each is None else each.iloc[at] for at in (rows, rows_new)] for each in (X, y, s, raw, weights)
+        ]
+        (X, X_new), (y, y_new), (s, s_new), (raw, raw_new), (weights, weights_new) = parts
     known = labels.outcomes[y.to_numpy()] if labels.can_be_sorted else y
     if sys.stderr.isatty():
         model.verbose = 1
     with in_words_of_the_command_line(None if labels.can_be_sorted else labels.outcomes):
-        model.fit(X, known, sensitive_features=raw)
+        model.fit(X, known, sensitive_features=raw, sample_weight=weights)
     model.verbose = 0  # of the model that is saved
     labels.name(model)
     if is_standard(model_path):
         standard_output().write(to_bytes(model))
     else:
         model.save(model_path)
-    lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size_of(model)}."]
+    lines = [f"{len(X):,} rows, {X.shape[1]} columns: {size_of(model)}.", choice_told(model)]
     features = [name for name in sensitive if name in X]
     if features:
         which = features[0] if len(features) == 1 else f"each of {', '.join(features)}"
@@ -161,26 +177,30 @@ def train(
     if share or page.path:
         from ..report._compare import fit_plain
 
-        baseline = AdaBoostClassifier(model.n_estimators, positive=labels.parameters["positive"]).fit(X, known)
-        plain = fit_plain(model, (X, known)) if notion.gaps else None  # at the same objective
+        baseline = AdaBoostClassifier(model.n_estimators, positive=labels.parameters["positive"])
+        baseline.fit(X, known, sample_weight=weights)
+        plain = fit_plain(model, (X, known), weights) if notion.gaps else None  # at the same objective
         for other in (baseline, plain):
             if other is not None:
                 labels.name(other)
     if share:
         predicted = model.predict(X_new, **({"sensitive_features": raw_new} if needs_groups(model) else {}))
         options = {"sensitive_features": s_new, "positive_label": model.positive_, "favourable": model.favourable_}
-        found = audit_predictions(true, predicted, **options)
+        found = audit_predictions(true, predicted, sample_weight=weights_new, **options)
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
         too_far = exceeding(found.measures, page.fail_above, [measure_of(notion.name)])
         others = [other.predict(X_new) for other in (baseline, plain) if other is not None]
+        of_groups = {"sensitive_features": s_new, "sample_weight": weights_new}
         counts = [  # of truth values, since labels that are text and a number cannot be sorted
-            group_counts(y_new.to_numpy() == 1, labelled == model.positive_, sensitive_features=s_new)[0]
+            group_counts(y_new.to_numpy() == 1, labelled == model.positive_, **of_groups)[0]
             for labelled in (predicted, *others)
         ]
         lines += [*_beside(counts, notion, type(model).__name__.removesuffix("Classifier")), ""]
         if plain is not None:
-            _warn_of_no_gain(others[-1], found, true, predicted, options, notion)
+            _warn_of_no_gain(others[-1], found, true, predicted, options | of_groups, notion)
     lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
+    if method == "parityboost" and not is_standard(model_path):
+        lines.append(f"What else it could be: parityboost alternatives {model_path}")
     if page.path is not None:
         from ..report import write_report
 
@@ -192,6 +212,7 @@ def train(
             X_new,
             pd.Series(true, index=y_new.index, name=target),
             sensitive_features=raw_new,
+            sample_weight=weights_new,
             baseline=baseline if plain is None else plain,
             title=page.title or f"Fairness report: {source.name}",
             about=page.about,
@@ -237,7 +258,7 @@ def _warn_of_no_gain(
     """Warn of a model that is no fairer than the plain one."""
     from ..report import _compare, _words
 
-    options = {**options, "sample_weight": None, "confidence": found.settings["confidence"]}
+    options = {**options, "confidence": found.settings["confidence"]}
     compared = to_plain(_compare.comparison(_compare.PLAIN, others, found, true, predicted, options))
     told = _words.nothing_gained(compared, notion.name) if notion.name in NOTIONS else []
     if told:
@@ -262,7 +283,11 @@ class FileLabels(NamedTuple):
     @property
     def parameters(self) -> dict[str, Any]:
         if not self.can_be_sorted:
-            return {"positive": 1}
+            names = list(map(repr, self.outcomes.tolist()))
+            return {
+                "positive": 1,
+                "favourable": None if self.favourable is None else names.index(repr(self.favourable)),
+            }
         return {"positive": self.outcomes.tolist()[1], "favourable": self.favourable}
 
     def name(self, model: AdaFairClassifier) -> None:
@@ -284,14 +309,17 @@ def check_told_groups(model: Any, sensitive: list[str]) -> None:
         raise ValueError("the model has a threshold per group: name the group's column with --sensitive")
 
 
-def predictions(model: Any, X: pd.DataFrame, groups: pd.DataFrame) -> dict[str, Any]:
+def predictions(model: Any, X: pd.DataFrame, groups: pd.DataFrame, with_score: bool = False) -> dict[str, Any]:
     """The columns that `predict` adds; ``prediction`` is 1 for the positive label."""
     if not len(X):
-        return {"prediction": np.empty(0, dtype=int), "probability": np.empty(0)}
+        scores = {"score": np.empty(0)} if with_score else {}
+        return {"prediction": np.empty(0, dtype=int), "probability": np.empty(0)} | scores
     told, labels = {"sensitive_features": groups} if needs_groups(model) else {}, model.about_.labels
     score = labels.signed(model.decision_function(X, **told))  # above 0 for the positive label
     probability = model.predict_proba(X, **told)[:, 0 if labels.positive_is_first else 1]
-    return {"prediction": (score > 0).astype(int), "probability": probability}
+    return {"prediction": (score > 0).astype(int), "probability": probability} | (
+        {"score": score} if with_score else {}
+    )
 
 
 class Why(NamedTuple):
@@ -309,6 +337,7 @@ def predict(
     sensitive: list[str],
     text_format: TextFormat = AS_FOUND,
     why: Why = Why(),  # noqa: B008 (it never changes)
+    with_score: bool = False,
 ) -> str:
     """Predict a file of any size; return what to tell the user."""
     from .. import load
@@ -322,7 +351,12 @@ def predict(
     with as_files(model=model_path, data=data) as files:
         model = load(files["model"])
         check_told_groups(model, sensitive)
-        labels, rule, names, told_reasons = model.about_.labels.outcomes, None, [*ADDED], ""
+        labels, rule, names, told_reasons = (
+            model.about_.labels.outcomes,
+            None,
+            [*ADDED, *(["score"] if with_score else [])],
+            "",
+        )
         if why.n is not None:
             good = why.favourable
             if good is not None:
@@ -341,7 +375,7 @@ def predict(
                 taken = [name for name in names if name in piece]
                 if taken:
                     raise ValueError(f"{files['data']} already has a column {taken[0]!r}; rename it")
-                added = predictions(model, X, groups)
+                added = predictions(model, X, groups, with_score)
                 n_rows += len(piece)
                 n_positive += int(added["prediction"].sum())
                 why_not = {} if rule is None else reason_columns(model, X, rule)
@@ -404,6 +438,16 @@ def audit(
         found.explorer.save(explorer)
         told.append(f"Explorer: {explorer}")
     return told, too_far
+
+
+def read_weights(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of weights: numbers of at least 0."""
+    weights = read_numbers(column, "--weights")
+    if (weights < 0).any():
+        row = int((weights < 0).to_numpy().argmax())
+        got = weights.iloc[row]
+        raise ValueError(f"--weights: column {column.name!r} must hold no number below 0, got {got:g} in row {row + 1}")
+    return weights
 
 
 def read_numbers(column: pd.Series[Any], option: str) -> pd.Series[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from .._choice.wishes import LimitNotMet
 from .._table.values import printable
 from ..datasets._formats import TextFormat
 
@@ -19,7 +20,10 @@ LOCAL = "local"  # a cluster on this machine, for as long as the command runs
 ADDRESS = re.compile(r"^(\w+://.+|[\w.-]+:\d+)$")
 # What `fit` warns of, and which parts of it the command line has other words for.
 LABEL = re.compile(r"(?<=class )'([01])'|(?<=predicts )'([01])'")
-PARAMETER = re.compile(r"\b(keep|threshold|limit|max_violation|class_weight)=('?)([^\s,()']+)\2")
+PARAMETER = re.compile(
+    r"\b(keep|threshold|limit|min_ratio|capacity|max_false_positive_rate|max_violation|class_weight|maximize)"
+    r"=('?)([^\s,():']+)\2"
+)
 
 
 def command_class() -> Any:
@@ -151,10 +155,16 @@ def one_sentence() -> Iterator[None]:
 
 @contextmanager
 def in_words_of_the_command_line(classes: Any = None) -> Iterator[None]:
-    """Warnings of the block in other words; ``classes`` are those of the file, where it is trained on 0 and 1."""
+    """Warnings of the block, and that limits cannot be kept, in other words.
+
+    ``classes`` are those of the file, where it is trained on 0 and 1.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
+        try:
+            yield
+        except LimitNotMet as error:
+            raise ValueError(as_options(with_labels(str(error), classes))) from error
     for warning in caught:
         text = as_options(with_labels(str(warning.message), classes))
         warnings.warn(text, warning.category, stacklevel=2)

@@ -143,12 +143,16 @@ def _typed_groups(groups: pd.DataFrame, model: Any, decimal: str = ".") -> pd.Da
     """Groups with the type they had in training; those that were cut or missing are numbers or text again."""
     bands = {str(name) for name in model.about_.grouping.bands or {}}
     known = [group if isinstance(group, tuple) else (group,) for group in model.groups_.tolist()]
-    if groups.shape[1] and groups.shape[1] != len(known[0]):
+    n_known, source = len(known[0]), model.about_.source
+    is_needed = source is not None and not source.columns
+    if groups.shape[1] > n_known or (is_needed and 0 < groups.shape[1] < n_known):
         names = ", ".join(map(repr, groups.columns))
-        raise ValueError(f"the model's groups are made of {len(known[0])} columns, --sensitive names {names}")
+        raise ValueError(f"the model's groups are made of {n_known} columns, --sensitive names {names}")
     groups = groups.copy()
     for j, name in enumerate(groups.columns):
-        values = [group[j] for group in known if group[j] != model.about_.grouping.missing_group]
+        # One of several columns stays as the file has it: which of them it is the model does not know.
+        of_column = [group[j] for group in known] if groups.shape[1] == n_known else []
+        values = [value for value in of_column if value != model.about_.grouping.missing_group]
         groups[name] = as_type_of([0.0] if name in bands else values, groups[name], decimal)
     return groups
 

@@ -15,6 +15,7 @@ from .._choice.frontier import Points, chosen_point
 from .._choice.menu import Menu
 from .._choice.settings import Settings
 from .._choice.wishes import Wishes
+from .._stats.rates import accuracy, balanced_error_rate
 from .._table.binning import Binner, Column
 from .._table.grouping import AS_GIVEN, Grouping
 from .._table.reading import Labels
@@ -56,6 +57,13 @@ class About:
     source: GroupSource | None = None  # where the group of a row is found, if each group has its own threshold
     n_rows: int | None = None  # that `fit` was given; files of 0.1 do not say
     warnings: tuple[str, ...] = ()
+
+    @property
+    def chosen_for(self) -> Wishes | None:
+        """What one training chose its round and its threshold for; None if it chose neither."""
+        settings = self.settings
+        is_given = not settings.choose_theta and not isinstance(settings.threshold, str)
+        return None if is_given else Wishes(max_violation=settings.max_violation)
 
 
 @dataclass(frozen=True)
@@ -274,10 +282,29 @@ class GlassBox(FittedModel):
         return at.start + int(found[0]) if len(found) and (common == common[0]).all() else None
 
     @property
+    def chosen_for(self) -> Wishes | None:
+        """What it was chosen for; None if its blend and its threshold were given."""
+        if self.menu is None:
+            return self.about.chosen_for
+        is_given = self.wishes == NO_WISHES and self.place != self.best(NO_WISHES)
+        return None if is_given else self.wishes
+
+    @property
     def held_out_counts(self) -> Floats | None:
         """``counts[group, y_true, y_pred]`` on the rows that it was chosen on, if its threshold was measured there."""
         place = self.place
         return None if self.menu is None or place is None else self.menu.counts([place])[0]
+
+    @property
+    def summary(self) -> str:
+        """What it was chosen for, and what that means on the rows that it was chosen on."""
+        settings, counts, wishes = self.about.settings, self.held_out_counts, self.chosen_for
+        said = "set" if wishes is None else f"chosen for {wishes.said(settings.notion, settings.c)}"
+        if counts is None:
+            return said
+        share = f"accuracy {accuracy(counts.sum(axis=0)):.3f}, balanced accuracy {1 - balanced_error_rate(counts):.3f}"
+        gap = f", largest gap {settings.notion.largest_gap(counts):.3f}" if settings.notion.gaps else ""
+        return f"{said}; on the rows that it was chosen on {share}{gap}"
 
     @property
     def blend(self) -> int:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Codes, Floats
 from .._base import FairClassifier
 from .._choice.frontier import SelectionData
+from .._choice.wishes import Wishes
 from .._engine.threads import Team
 from .._model.dial import Dial
 from .._model.glass_box import GlassBox
@@ -114,6 +115,15 @@ def chosen_on(model: Any) -> tuple[SelectionData, Floats] | None:
         return SelectionData(cell, np.empty(0), len(menu.totals), lambda: iter([middles[row]])), middles[row]
     selection = model._selection
     return (selection, next(islice(selection.margins(), model.theta_ - 1, None))) if selection else None
+
+
+def chosen_for(model: Any) -> Wishes | None:
+    """What a model was chosen for; None if its trees and its threshold were given."""
+    if hasattr(model, "choose"):
+        return model.glass_box_.chosen_for  # type: ignore[no-any-return]
+    theta, threshold = model._chosen or (model.theta_, model.threshold_)
+    is_moved = theta != model.theta_ or not np.array_equal(threshold, model.threshold_)
+    return None if is_moved else model.about_.chosen_for
 
 
 def dial_of(model: Any) -> Dial | None:

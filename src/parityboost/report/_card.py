@@ -14,6 +14,7 @@ from .._docs import documented
 from ..audit._text import Row, markdown_table, markdown_text
 from . import _tables, _words
 from ._tables import Table
+from ._words import ALTERNATIVES
 
 # What YAML asks to be escaped, and its line breaks.
 NOT_YAML = re.compile(r"[^ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -75,6 +76,8 @@ def facts(report: Row) -> list[tuple[str, str]]:
     found = []
     if model is not None:
         found.append(("Model", f"{model['name']} ({model['class']} of parityboost)"))
+    if model is not None and model["aim"] is not None:
+        found.append(("Chosen for", model["aim"]["said"]))
     if card["file"] is not None:
         found.append(("Model file", f"{card['file']['name']}, SHA-256 {card['file']['sha256']}"))
     if card["training_rows"] is not None:
@@ -129,6 +132,9 @@ def to_markdown(report: dict[str, Any]) -> str:
         lines += ["", f"## Compared with {markdown_text(report['comparison']['baseline'])}"]
         for attribute in (None, *report["data"]["attributes"]):
             lines += _table(_tables.comparison(report, attribute))
+    if report["alternatives"]:
+        lines += ["", "## Record of alternatives", "", markdown_text(f"{ALTERNATIVES} {_words.taken(report)}")]
+        lines += _table(_tables.alternatives(report))
     for title, key in (("What you can conclude", "conclude"), ("What you should not conclude", "not_conclude")):
         lines += ["", f"## {title}", "", *(f"- {markdown_text(item)}" for item in summary[key])]
     text = "\n".join(lines)
@@ -163,4 +169,5 @@ def _yaml(text: str) -> str:
 
 
 def _table(table: Table) -> list[str]:
-    return ["", f"**{markdown_text(table.caption)}**", "", *markdown_table(table.header, table.rows, table.text)]
+    rows = [[cell.replace(_tables.DASH, "–") for cell in row] for row in table.rows]  # no line ends in a cell
+    return ["", f"**{markdown_text(table.caption)}**", "", *markdown_table(table.header, rows, table.text)]

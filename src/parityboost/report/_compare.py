@@ -42,7 +42,7 @@ def _given(model: Any, names: Set[str]) -> dict[str, Any]:
     return {name: value for name, value in model.get_params(deep=False).items() if name in names}
 
 
-def fit_plain(model: AdaFairClassifier, train: tuple[Any, Any]) -> AdaFairClassifier:
+def fit_plain(model: AdaFairClassifier, train: tuple[Any, Any], sample_weight: Any = None) -> AdaFairClassifier:
     """Boosting with the learners of the model and its objective, but for the violation: θ and threshold are chosen too.
 
     What a fair model gives up, and what it gains, is seen beside this one.
@@ -65,7 +65,7 @@ def fit_plain(model: AdaFairClassifier, train: tuple[Any, Any]) -> AdaFairClassi
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # what there is to say is said about the model
-        plain.fit(*train)
+        plain.fit(*train, sample_weight=sample_weight)
     return plain
 
 

@@ -19,7 +19,7 @@ from .._table.sources import column_names
 from .._table.weights import read_weights
 from ..audit._text import Row
 from ..estimators import AdaFairClassifier
-from ..explain._reading import dial_of, feature_source, no_tables
+from ..explain._reading import chosen_for, dial_of, feature_source, no_tables
 from ..explain._shapes import category_shares, extent
 from ..notions import DisparateMistreatment
 from . import _tables
@@ -49,6 +49,7 @@ def describe(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> Row:
         "class": type(model).__name__,
         "learner": None if hasattr(model, "glass_box_") else type(model.estimators_[0]).__name__,
         "notion": model.about_.settings.notion.name,
+        "aim": _aim(model),
         "warnings": list(model.warnings_),
         "parameters": parameters,
         "theta": model.theta_,
@@ -78,6 +79,24 @@ def describe(model: AdaFairClassifier, X: Any, table: Any, weights: Any) -> Row:
     found["shapes"] = [_shape(functions[name], feature_source(model, name, X)) for name in used[:MAX_SHAPES]]
     found |= _pairs(model, X, weights)
     return found
+
+
+def _aim(model: Any) -> Row | None:
+    """What was maximised, in a few words, and what the model was chosen for in all; None if nothing was chosen."""
+    wishes, settings = chosen_for(model), model.about_.settings
+    if wishes is None:
+        return None
+    said = wishes.said(settings.notion, settings.c)
+    return {"name": wishes.aim(settings.c), "said": said, "limit": wishes.limit}
+
+
+def alternatives(model: Any, confidence: float) -> Row | None:
+    """The record of alternatives of a model that has one."""
+    if not hasattr(model, "choose") or model.glass_box_.menu is None:
+        return None
+    rows = model.glass_box_.alternatives(confidence)
+    is_here = bool(rows) and rows[0]["what"].startswith("taken")
+    return {"rows": rows, "confidence": confidence, "is_here": is_here, "notion": model.about_.settings.notion.name}
 
 
 def _setting(value: Any) -> str:

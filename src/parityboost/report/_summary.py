@@ -130,8 +130,11 @@ def build(
         "confidence": confidence,
         "min_group_size": min_group_size,
     }
-    # Only thresholds per group ask for the groups.
-    groups_too: dict[str, Any] = {"sensitive_features": sensitive_features} if np.ndim(model.threshold_) else {}
+    # Only thresholds per group ask for the groups, where they are no columns of X.
+    source = model.about_.source
+    groups_too: dict[str, Any] = {}
+    if source is not None and not source.columns:
+        groups_too = {"sensitive_features": sensitive_features}
     predicted = model.predict(X, **groups_too)
     scores = model.predict_proba(X, **groups_too)
     audited = audit(y, predicted, scores=scores[:, int(not model.about_.labels.positive_is_first)], **options)
@@ -169,6 +172,7 @@ def build(
     if baseline is not None:
         others = baseline.predict(X, **(groups_too if other == _compare.PLAIN_END else {}))
         report["comparison"] = _compare.comparison(other, others, audited, y, predicted, options)
+    report["alternatives"] = _model.alternatives(model, confidence)
     report["explorer"] = _explorer(model, X, y, _widest(frame, audited), {other: baseline}, groups_too, options)
     report["gaps"] = _compare.gaps(model, other, baseline, X, positive, frame, weights)
     report["person"] = _model.person(model, X, y, weights, at, audited.settings["favourable"])
@@ -275,6 +279,7 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
         "gaps": [],
         "person": None,
         "explorer": None if audited.explorer is None else audited.explorer.record,
+        "alternatives": None,
     }
 
 

@@ -187,6 +187,39 @@ def gaps(found: Row) -> Table:
     return Table(caption, ["Feature", *found["models"]], rows)
 
 
+def alternatives(report: Row) -> Table:
+    """What else the model could have been."""
+    found = report["alternatives"]
+    rows = []
+    for row in found["rows"]:
+        gap, ratio = ({end: row[f"{of}_{end}"] for end in ("lower", "upper")} for of in ("gap", "ratio"))
+        shares = [percent(row[name]) for name in ("share_of_yes", "accuracy", "balanced_accuracy")]
+        gap["value"], ratio["value"] = row["largest_gap"], row["lowest_ratio"]
+        rows.append([_alternative(row), *shares, interval(gap, points), _ratio(ratio)])
+    header = ["Alternative", "Share of yes", "Accuracy", "Balanced accuracy", "Largest gap in points (interval)"]
+    caption = f"Alternatives, with {100 * found['confidence']:g} % intervals; what was taken comes first"
+    return Table(caption, [*header, "Lowest ratio (interval)"], rows)
+
+
+def _alternative(row: Row) -> str:
+    """What an alternative is, or is best for."""
+    is_taken, what = row["what"].startswith("taken"), row["what"].removeprefix("taken").removeprefix(", ")
+    if not what and row["maximize"] is not None:
+        aim = row["maximize"] if isinstance(row["maximize"], str) else "lowest costs"
+        what = aim.replace("_", " ")
+        what += "" if row["limit"] is None else f", gap up to {100 * row['limit']:g}"
+    elif not what:
+        what = "as wished" if row["limit"] is None else f"gap up to {100 * row['limit']:g}"
+    return f"Taken: {what}" if is_taken else _words.capital(what)
+
+
+def _ratio(row: Row) -> str:
+    if row["value"] is None:
+        return UNDEFINED
+    within = "" if row["lower"] is None else f" ({row['lower']:.2f}{DASH}{row['upper']:.2f})"
+    return f"{row['value']:.2f}{within}"
+
+
 def attributes(report: Row) -> Table:
     """What was found, one row per sensitive attribute."""
     measure = _words.target_measure(report)
