@@ -134,6 +134,8 @@ def test_it_can_be_handed_on_and_drawn():
     assert "| period | group | n |" in found.to_markdown() and "<table>" in found._repr_html_()
     figure = plot.over_time(found).get_figure()
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["0", "1", "2"]
+    named = [int(tick) for tick in figure.axes[-1].get_xticks()]
+    assert named == list(range(named[0], 30, named[1] - named[0])) and named[-1] == 29
     assert len(plot.over_time(found, groups=["1"]).get_figure().axes) == 1
     with pytest.raises(ValueError, match="groups must be some of '0', '1', '2', got"):
         plot.over_time(found, groups=["7"])

@@ -11,7 +11,7 @@ import numpy as np
 from .._arrays import Floats
 from .._stats.intervals import Rates, largest_of
 from .._stats.rates import accuracy, balanced_error_rate, ratio
-from .._stats.ratios import ratios_to_highest
+from .._stats.ratios import lowest_ratio
 from ..notions import FairnessNotion
 from .menu import Menu
 from .wishes import COSTS, LimitNotMet, Wishes
@@ -109,7 +109,6 @@ def _intervals(
         given.append(Rates(gap.given(counts, favourable), rates[-1].n))
     draws = [rng.standard_normal((N_DRAWS, len(counts))) for _ in rates]
     found = largest_of(rates, confidence, draws)
-    limits = [ratios_to_highest(each, confidence, rng) for each in given]
-    lower = min((float(np.nanmin(each.lower)) for each in limits if not np.isnan(each.lower).all()), default=np.nan)
-    upper = min((float(np.nanmin(each.upper)) for each in limits if not np.isnan(each.upper).all()), default=np.nan)
+    ratios = np.array([lowest_ratio(each, confidence) for each in given])
+    lower, upper = (float(np.fmin.reduce(ratios[:, end])) for end in (1, 2))
     return (found.lower, found.upper), (lower, upper)

@@ -24,7 +24,7 @@ from ._labels import read_labels, read_scores
 from ._local_law import LocalLaw144, local_law_144
 from ._over_time import AuditOverTime, audit_over_time
 from ._selection import SelectionAudit, audit_selection
-from ._tables import Data, calibration_tables, count, group_table, measure_table, overall_table
+from ._tables import Data, calibration_tables, count_attributes, group_table, measure_table, overall_table
 
 __all__ = [
     "Audit",
@@ -35,8 +35,6 @@ __all__ = [
     "audit_over_time",
     "local_law_144",
 ]
-
-MAX_GROUPS = 100  # of one sensitive column; more is a number that wants binning
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -219,7 +217,7 @@ def audit(
         Coverage of every interval by itself.
     n_bootstrap : int, default=10000
         Draws of all groups' rates behind the intervals of measures that compare more than two rates. Fewer make the
-        lower limits depend on the seed: with 2,000, coverage may be one point off.
+        lower limits depend on the seed: with 2,000, coverage may be one point off. Not used without outcomes.
     random_state : int, Generator or None, default=0
         Seed of these draws.
     intersections : bool, default=True
@@ -264,14 +262,8 @@ def audit(
     if y_true is None:
         if scores is not None or is_collection(y_pred):
             raise ValueError("without y_true there is nothing to compare scores with, and all rows are in one place")
-        return _audit_selection(
-            y_pred,
-            sensitive_frame(sensitive_features),
-            read_fit_weights(sample_weight, len(y_pred)),
-            (positive_label, favourable),
-            {"confidence": float(confidence), "min_group_size": int(min_group_size)},
-            (random_state, n_bootstrap, intersections),
-        )
+        labels, given = (positive_label, favourable), {"confidence": confidence, "min_group_size": min_group_size}
+        return audit_selection(y_pred, sensitive_features, sample_weight, labels, intersections, given)
     counted: Distinct | None = None
     if is_collection(y_true) or is_collection(y_pred):
         if scores is not None:
@@ -293,11 +285,8 @@ def audit(
         y, p, frame, weights, s = y[kept], p[kept], frame[kept], weights[kept], None if s is None else s[kept]
 
     data = Data(y, p, weights, s) if counted is None else _counted(counted, y, p)
-    attributes = _attributes(frame, intersections)
     tables: dict[str, list[pd.DataFrame]] = {"groups": [], "measures": [], "calibration": [], "reliability": []}
-    for attribute, columns in attributes.items():
-        groups = count(data, columns)
-        _check_number_of_groups(attribute, groups.names, crossed=columns.shape[1] > 1)
+    for attribute, groups in count_attributes(data, frame, intersections):
         # The same draws for every attribute, so that a column's figures do not depend on which others are audited.
         normals = np.random.default_rng(random_state).standard_normal((2, n_bootstrap, len(groups.names)))
         found = {
@@ -352,46 +341,9 @@ def _explorer(data: Data, groups: pd.DataFrame, labels: tuple[Any, Any], target:
     )
 
 
-def _audit_selection(
-    y_pred: Any, frame: pd.DataFrame, weights: Any, labels: tuple[Any, Any], settings: dict[str, Any], how: Any
-) -> SelectionAudit:
-    """The audit of decisions of which nobody knows whether they were right."""
-    _, p, positive, good = read_labels(y_pred, y_pred, *labels)
-    if len(frame) != len(p):
-        raise ValueError(f"y_pred has {len(p)} values, sensitive_features {len(frame)}")
-    if weights is not None and not weights.all():
-        p, frame, weights = p[weights > 0], frame[weights > 0], weights[weights > 0]
-    wanted = positive if good is None else good
-    settings |= {"n": len(p), "selected": to_plain(wanted), "positive_label": to_plain(positive)}
-    settings |= {"favourable": to_plain(good), "weighted": weights is not None}
-    seed, n_bootstrap, intersections = how
-    given = _attributes(frame, intersections), weights, settings, seed, n_bootstrap, _check_number_of_groups
-    return audit_selection(p if wanted == positive else ~p, *given)
-
-
-def _attributes(frame: pd.DataFrame, intersections: bool) -> dict[str, pd.DataFrame]:
-    """The columns that make the groups of each attribute."""
-    attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
-    if len(attributes) < frame.shape[1]:
-        raise ValueError(f"sensitive columns must have different names, got {[str(name) for name in frame.columns]}")
-    if intersections and len(attributes) > 1:
-        attributes[" & ".join(attributes)] = frame
-    return attributes
-
-
 def _counted(found: Distinct, y: NDArray[np.bool_], p: NDArray[np.bool_]) -> Data:
     """The distinct rows of collections, each with what it stands for."""
     if not found.weighted:
         return Data(y, p, None, None, found.rows)
     scale = 2.0 ** -np.frexp(found.weight.max())[1]  # only their ratios matter
     return Data(y, p, found.weight * scale, None, found.rows, found.squares * scale**2)
-
-
-def _check_number_of_groups(attribute: str, names: list[str], crossed: bool) -> None:
-    if len(names) < 2:
-        raise ValueError(f"sensitive attribute {attribute!r} has only one group, {names[0]!r}: two are needed")
-    if len(names) > MAX_GROUPS:
-        advice = "cut it into bands, with parityboost.metrics.into_groups say"
-        if crossed:
-            advice = "audit fewer columns together, or use intersections=False"
-        raise ValueError(f"sensitive attribute {attribute!r} has {len(names)} groups, at most {MAX_GROUPS}: {advice}")

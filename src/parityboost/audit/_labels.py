@@ -1,9 +1,9 @@
-"""Labels and scores as an audit is given them, from any model and any file."""
+"""Labels, scores and groups as an audit is given them, from any model and any file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,41 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from .._arrays import Floats
+from .._io.json_values import to_plain
+from .._table.grouping import sensitive_frame
 from .._table.values import same_number, short, to_pandas
+
+
+class Decisions(NamedTuple):
+    """Who is selected, and who should have been, row by row; and what is said of that in settings."""
+
+    true: NDArray[np.bool_]
+    selected: NDArray[np.bool_]
+    settings: dict[str, Any]
+
+
+def read_decisions(y_true: Any, y_pred: Any, positive_label: Any, favourable: Any) -> Decisions:
+    """Selected is who gets the favourable label or, if none is stated, the positive one."""
+    true, pred, positive, good = read_labels(y_pred if y_true is None else y_true, y_pred, positive_label, favourable)
+    wanted = positive if good is None else good
+    settings = {"selected": to_plain(wanted), "positive_label": to_plain(positive), "favourable": to_plain(good)}
+    return Decisions(true, pred if wanted == positive else ~pred, settings)
+
+
+def read_columns(columns: Any, n_rows: int, of: str = "y_pred") -> pd.DataFrame:
+    """Sensitive columns of as many rows as there are decisions."""
+    if isinstance(columns, dict):
+        columns = {name: pd.Series(np.asarray(to_pandas(values), dtype=object)) for name, values in columns.items()}
+        for name, values in columns.items():
+            _check_rows(name, values, n_rows, of)
+    frame = sensitive_frame(columns)
+    _check_rows("sensitive_features", frame, n_rows, of)
+    return frame
+
+
+def _check_rows(name: str, values: Any, n_rows: int, of: str) -> None:
+    if len(values) != n_rows:
+        raise ValueError(f"{of} has {n_rows} values, {name} {len(values)}")
 
 
 def read_labels(

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._io.json_values import to_plain
-from .._table.values import to_pandas
-from ._labels import one_column, read_labels
+from ._labels import one_column, read_columns, read_decisions
 from ._sections import Section, as_html, as_markdown, as_text, share
 
 SMALL = 0.02  # a category of a smaller share of the people may be left out of the impact ratios
@@ -168,10 +167,8 @@ def local_law_144(
         raise ValueError("give y_pred for selection rates or scores for scoring rates, and not both")
     settings: dict[str, Any] = {"exclude_small": bool(exclude_small)}
     if y_pred is not None:
-        _, positive_given, positive, good = read_labels(y_pred, y_pred, positive_label, favourable)
-        wanted = positive if good is None else good
-        selected = positive_given if wanted == positive else ~positive_given
-        settings |= {"rate": "selection", "selected": to_plain(wanted), "favourable": to_plain(good)}
+        _, selected, labels = read_decisions(None, y_pred, positive_label, favourable)
+        settings |= {"rate": "selection"} | labels
     else:
         values = one_column("scores", scores)
         numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
@@ -180,13 +177,13 @@ def local_law_144(
         median = float(np.median(numbers))
         selected = numbers > median
         settings |= {"rate": "scoring", "median": median, "n_scored": len(numbers)}
-    names = {"sex": sex, "race": race}
-    columns = {name: _categories(name, values, len(selected), unknown) for name, values in names.items()}
-    known = columns["sex"].notna().to_numpy() & columns["race"].notna().to_numpy()
+    given = read_columns({"sex": sex, "race": race}, len(selected), "scores" if y_pred is None else "y_pred")
+    columns = given.apply(_categories, unknown={str(value) for value in unknown})
+    known = columns.notna().all(axis=1).to_numpy()
     if not known.any():
         raise ValueError("nobody's sex and race are both known")
     selected = selected[known]
-    by_sex, by_race = (columns[name][known] for name in names)
+    by_sex, by_race = (columns[name][known] for name in columns)
     crossed = by_sex + " & " + by_race
     crossed.name = "sex & race"
     sexes, races, both = (_table(by, selected, exclude_small) for by in (by_sex, by_race, crossed))
@@ -194,14 +191,10 @@ def local_law_144(
     return LocalLaw144(sexes, races, both, int((~known).sum()), settings)
 
 
-def _categories(name: str, values: Any, n_rows: int, unknown: Sequence[Any]) -> pd.Series[Any]:
-    values = to_pandas(values)
-    column = pd.Series(np.asarray(values, dtype=object))
-    if len(column) != n_rows:
-        raise ValueError(f"{name} has {len(column)} values, and there are {n_rows} people")
-    left_out = {str(value) for value in unknown}
+def _categories(column: pd.Series[Any], unknown: set[str]) -> pd.Series[Any]:
+    """As text, None where it is unknown."""
     text = column.astype(str)
-    return text.astype(object).where(column.notna() & ~text.isin(left_out), None).rename(name)
+    return text.astype(object).where(column.notna() & ~text.isin(unknown), None)
 
 
 def _table(category: pd.Series[Any], selected: NDArray[np.bool_], exclude_small: bool) -> pd.DataFrame:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from .._arrays import Floats, Integers
 from .._io.json_values import to_plain
 from .._stats.intervals import critical_z, exact
-from .._table.grouping import group_names, read_groups, sensitive_frame
+from .._table.grouping import group_names, read_groups
 from .._table.values import plain, short, to_pandas
-from ._labels import read_labels
+from ._labels import read_columns, read_decisions
 from ._sections import Section, as_html, as_markdown, as_text, interval
 
 EVERY = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
@@ -244,15 +244,9 @@ def audit_over_time(
     _check(every, measure, limit, confidence, false_alarms, min_group_size)
     if MEASURES[measure] is not None and y_true is None:
         raise ValueError(f"measure={measure!r} needs y_true: it is a share of those of one true label")
-    true, positive_given, positive, good = read_labels(
-        y_pred if y_true is None else y_true, y_pred, positive_label, favourable
-    )
-    wanted = positive if good is None else good
-    selected = positive_given if wanted == positive else ~positive_given
-    frame = sensitive_frame(sensitive_features)
+    true, selected, labels = read_decisions(y_true, y_pred, positive_label, favourable)
     period, names = _periods(by, every, len(selected))
-    if len(frame) != len(selected):
-        raise ValueError(f"y_pred has {len(selected)} values, sensitive_features {len(frame)}")
+    frame = read_columns(sensitive_features, len(selected))
     group, values = read_groups(frame, len(selected))
     groups = group_names(values)
     if MEASURES[measure] is not None:
@@ -281,10 +275,9 @@ def audit_over_time(
     at_once, added_up = _critical(judge, series, false_alarms, np.random.default_rng(random_state))
     table, alarms = _tables(series, judge, names, [groups[k] for k in followed], at_once, added_up, confidence)
     settings = {
-        "attribute": " & ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else "group",
+        "attribute": " & ".join(map(str, frame.columns)),
         "measure": measure,
-        "selected": to_plain(wanted),
-        "favourable": to_plain(good),
+        **labels,
         "every": every,
         "n": int(n.sum()),
         "n_periods": len(n),

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._io.json_values import to_plain
-from .._stats.intervals import Rates, largest_of
-from .._stats.ratios import ratios_to_highest, simultaneous_shares
+from .._stats.intervals import Rates
+from .._stats.ratios import largest_gap, lowest_ratio, ratios_to_highest, simultaneous_shares
+from .._table.weights import read_fit_weights
+from ._labels import read_columns, read_decisions
 from ._sections import Section, as_html, as_markdown, as_text, interval, share
-from ._tables import Data, Groups, count
+from ._tables import Data, Groups, count_attributes
 
 FOUR_FIFTHS = 0.8
 
@@ -46,8 +47,8 @@ class SelectionAudit:
     ...     2
     ... )
       group  selection_rate  ratio  ratio_lower  ratio_upper
-    0     a             0.5    0.5          0.4         0.61
-    1     b             1.0    1.0          1.0         1.00
+    0     a             0.5    0.5          0.4          0.6
+    1     b             1.0    1.0          1.0          1.0
     """
 
     groups: pd.DataFrame
@@ -153,41 +154,30 @@ class SelectionAudit:
 
 
 def audit_selection(
-    selected: NDArray[np.bool_],
-    attributes: dict[str, pd.DataFrame],
-    weights: Any,
-    settings: dict[str, Any],
-    seed: Any,
-    n_bootstrap: int,
-    check: Any,
+    y_pred: Any, frame: Any, sample_weight: Any, labels: tuple[Any, Any], intersections: bool, settings: dict[str, Any]
 ) -> SelectionAudit:
-    """The audit of decisions; ``check`` is asked about the names of the groups of each attribute."""
-    data = Data(selected, selected, weights, None)
+    """The audit of decisions of which nobody knows whether they were right; ``settings`` say how."""
+    _, selected, stated = read_decisions(None, y_pred, *labels)
+    frame = read_columns(frame, len(selected))
+    weights = read_fit_weights(sample_weight, len(selected))
+    if weights is not None and not weights.all():
+        selected, frame, weights = selected[weights > 0], frame[weights > 0], weights[weights > 0]
     tables, measures = [], []
-    confidence = settings["confidence"]
-    for attribute, columns in attributes.items():
-        groups = count(data, columns)
-        check(attribute, groups.names, columns.shape[1] > 1)
-        rates = groups.rates("selection_rate")
-        normals = np.random.default_rng(seed).standard_normal((1, n_bootstrap, len(groups.names)))
-        table = _group_table(groups, rates, confidence, np.random.default_rng(seed), settings["min_group_size"])
+    for attribute, groups in count_attributes(Data(selected, selected, weights, None), frame, intersections):
+        rates, confidence = groups.rates("selection_rate"), settings["confidence"]
+        table = _group_table(groups, rates, confidence, settings["min_group_size"])
         table.insert(0, "attribute", attribute)
         tables.append(table)
-        measures += [
-            {"attribute": attribute, **row} for row in _measures(table, largest_of([rates], confidence, normals))
-        ]
-    everyone = np.average(selected, weights=weights)
-    return SelectionAudit(
-        pd.concat(tables, ignore_index=True), pd.DataFrame(measures), settings | {"selection_rate": float(everyone)}
-    )
+        measures += [{"attribute": attribute, **row} for row in _measures(table, rates, confidence)]
+    everyone = float(np.average(selected, weights=weights))
+    settings = settings | {"n": len(selected), "weighted": weights is not None, "selection_rate": everyone} | stated
+    return SelectionAudit(pd.concat(tables, ignore_index=True), pd.DataFrame(measures), settings)
 
 
-def _group_table(
-    groups: Groups, rates: Rates, confidence: float, rng: np.random.Generator, min_group_size: int
-) -> pd.DataFrame:
+def _group_table(groups: Groups, rates: Rates, confidence: float, min_group_size: int) -> pd.DataFrame:
     n, selected = groups.rows.sum(axis=(1, 2)), groups.rows[:, 1, 1]
     shares = simultaneous_shares(rates, confidence)
-    ratios = ratios_to_highest(rates, confidence, rng)
+    ratios = ratios_to_highest(rates, confidence)
     table = pd.DataFrame({"group": groups.names, "n": n.astype(np.int64), "n_effective": groups.size("rows")})
     table["selected"] = selected.astype(np.int64)
     for name, limits in (("selection_rate", shares), ("ratio", ratios)):
@@ -197,12 +187,13 @@ def _group_table(
     return table
 
 
-def _measures(table: pd.DataFrame, gap: Any) -> list[dict[str, Any]]:
+def _measures(table: pd.DataFrame, rates: Rates, confidence: float) -> list[dict[str, Any]]:
+    gap, ratio = largest_gap(rates, confidence), lowest_ratio(rates, confidence)
     ends: dict[str, Any] = {}
     if not np.isnan(gap.value):
         rate = table["selection_rate"].to_numpy()
         last = len(rate) - 1  # of groups that are all equal, the first and the last: two different ones
         for end, k in (("lowest", int(np.nanargmin(rate))), ("highest", last - int(np.nanargmax(rate[::-1])))):
             ends |= {end: table["group"].iloc[k], f"{end}_rate": rate[k]}
-    ratio = {"value": table["ratio"].min(), "lower": table["ratio_lower"].min(), "upper": table["ratio_upper"].min()}
-    return [{"measure": "statistical_parity", **gap._asdict(), **ends}, {"measure": "selection_ratio", **ratio, **ends}]
+    found = {"statistical_parity": gap, "selection_ratio": ratio}
+    return [{"measure": name, **limits._asdict(), **ends} for name, limits in found.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from .._table.grouping import group_names, read_groups
 from ..metrics import group_counts
 
 N_BINS = 10
+MAX_GROUPS = 100  # of one sensitive column; more is a number that wants binning
 
 # Which instances a rate is a share of, as ``[y_true, y_pred]``.
 SHARE_OF = {
@@ -104,6 +105,28 @@ def count(data: Data, sensitive: Any) -> Groups:
         return Groups(group_names(names), code, rows, rows, rows)
     squares = data.weights**2 if data.squares is None else data.squares
     return Groups(group_names(names), code, rows, counted(data.weights), counted(squares))
+
+
+def count_attributes(data: Data, frame: pd.DataFrame, intersections: bool) -> Iterator[tuple[str, Groups]]:
+    """The groups of each sensitive column, and of all of them crossed."""
+    attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
+    if len(attributes) < frame.shape[1]:
+        raise ValueError(f"sensitive columns must have different names, got {[str(name) for name in frame.columns]}")
+    if intersections and len(attributes) > 1:
+        attributes[" & ".join(attributes)] = frame
+    for attribute, columns in attributes.items():
+        groups = count(data, columns)
+        n = len(groups.names)
+        if n < 2:
+            raise ValueError(
+                f"sensitive attribute {attribute!r} has only one group, {groups.names[0]!r}: two are needed"
+            )
+        if n > MAX_GROUPS:
+            advice = "cut it into bands, with parityboost.metrics.into_groups say"
+            if columns.shape[1] > 1:
+                advice = "audit fewer columns together, or use intersections=False"
+            raise ValueError(f"sensitive attribute {attribute!r} has {n} groups, at most {MAX_GROUPS}: {advice}")
+        yield attribute, groups
 
 
 def group_table(groups: Groups, confidence: float, min_group_size: int) -> pd.DataFrame:

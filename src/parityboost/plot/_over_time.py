@@ -64,7 +64,7 @@ def over_time(found: AuditOverTime, *, groups: list[str] | None = None) -> Axes:
     for ax, group in zip(panels[:, 0], groups, strict=True):
         _panel(ax, found.periods[found.periods["group"] == group], group)
     last: Any = panels[-1, 0]
-    shown = np.unique(np.linspace(0, len(periods) - 1, min(TICKS, len(periods))).astype(int))
+    shown = np.arange(len(periods) - 1, -1, -max(len(periods) // TICKS, 1))[::-1]  # evenly, up to the last one
     last.set_xticks(shown, [plain(periods[k]) for k in shown])
     panels[0, 0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.12), ncols=5, frameon=False, fontsize=9)
     figure.supylabel("gap to everyone else", fontsize=10)
