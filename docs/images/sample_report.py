@@ -27,7 +27,9 @@ def write(path: Path) -> None:
     X, X_test, y, y_test = train_test_split(
         adult.data, income, test_size=0.5, random_state=0
     )
-    model = ParityBoostClassifier("equal_opportunity", random_state=0)
+    model = ParityBoostClassifier(
+        "equal_opportunity", positive=">50K", favourable=">50K", random_state=0
+    )
     model.fit(X, y, sensitive_features=X[["sex"]])
     report.write_report(
         path,
