@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,16 @@ toc_object_entries_show_parents = "hide"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+
+def short_warnings(*_: Any) -> None:
+    """Warnings without their place, which would be a path of the machine that builds the pages."""
+    warnings.formatwarning = lambda message, category, *_, **__: (
+        f"{category.__name__}: {message}\n"
+    )
+
+
 sphinx_gallery_conf = {
+    "reset_modules": ("matplotlib", short_warnings),
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",

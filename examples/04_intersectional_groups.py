@@ -3,14 +3,14 @@ Intersectional groups
 =====================
 
 Parity between men and women, and parity between white people and others, do not add up to parity between the four
-groups that they make together. Cross the columns, and AdaFair works on all four.
+groups that they make together. Cross the columns, and the model is trained for all four.
 """
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaBoostClassifier, AdaFairClassifier
+from parityboost import AdaBoostClassifier, ParityBoostClassifier
 from parityboost.audit import audit
 from parityboost.datasets import load_adult
 
@@ -31,11 +31,11 @@ X, X_test, y, y_test, s, s_test = train_test_split(
 # Three models: plain, fair by sex, fair by sex and race.
 
 models = {
-    "AdaBoost": AdaBoostClassifier().fit(X, y),
-    "AdaFair, sex": AdaFairClassifier("equal_opportunity", random_state=0).fit(
+    "plain (AdaBoost)": AdaBoostClassifier().fit(X, y),
+    "fair by sex": ParityBoostClassifier("equal_opportunity", random_state=0).fit(
         X, y, sensitive_features=s["sex"]
     ),
-    "AdaFair, sex and race": AdaFairClassifier("equal_opportunity", random_state=0).fit(
+    "fair by both": ParityBoostClassifier("equal_opportunity", random_state=0).fit(
         X, y, sensitive_features=s
     ),
 }

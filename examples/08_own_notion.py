@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from parityboost import AdaBoostClassifier, AdaFairClassifier, plot
+from parityboost import AdaBoostClassifier, ParityBoostClassifier
 from parityboost.datasets import make_biased_classification
 from parityboost.metrics import violation
 from parityboost.notions import FairnessNotion, Gap
@@ -42,12 +42,12 @@ X, X_test, y, y_test = train_test_split(
     data.data, data.target, test_size=0.5, random_state=0, stratify=data.target
 )
 plain = AdaBoostClassifier().fit(X, y)
-fair = AdaFairClassifier(PredictiveParity(), random_state=0).fit(
+fair = ParityBoostClassifier(PredictiveParity(), random_state=0).fit(
     X, y, sensitive_features=X["group"]
 )
 
 figure, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
-for row, (name, model) in enumerate({"AdaBoost": plain, "AdaFair": fair}.items()):
+for row, (name, model) in enumerate({"AdaBoost": plain, "ParityBoost": fair}.items()):
     predicted = model.predict(X_test)
     gap = violation(
         y_test, predicted, sensitive_features=X_test["group"], notion=PredictiveParity()
@@ -66,9 +66,4 @@ for row, (name, model) in enumerate({"AdaBoost": plain, "AdaFair": fair}.items()
 ax.set(xlabel="precision on new data", yticks=[], xlim=(0.4, 1), ylim=(1.5, -0.5))
 ax.legend(frameon=False, loc="lower left")
 ax.spines[["top", "right", "left"]].set_visible(False)
-
-# %%
-# The rate of the notion over the rounds, as for any other:
-
-plot.costs(fair)
 plt.show()

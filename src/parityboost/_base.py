@@ -453,8 +453,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     ) -> Any:
         """The trade-off explorer: one small page that shows whom the model finds, at every number of yeses.
 
-        It opens in a notebook, and ``save`` writes it as one HTML file that works offline. With a dial, the plain end
-        is shown beside the model.
+        It opens in a notebook, and ``save`` writes it as one HTML file that works offline. Without ``others``, the
+        plain version of a model with a dial is shown beside it.
 
         Parameters
         ----------

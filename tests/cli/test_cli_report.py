@@ -63,7 +63,7 @@ def test_a_saved_model_is_reported_on_as_in_python(folder):
         baseline=parityboost.load(folder / "other.json"),
         title="Mine",
         model_file=folder / "model.json",
-        person=6,
+        person=7,
         created=written["created"],
     )
     assert written == json.loads(report.to_json(built))

@@ -163,10 +163,12 @@ def test_models_of_all_kinds_stand_beside_each_other():
     }
     explorer = fair.explore(numbers, y, sensitive_features=group, others=others)
     models = explorer.record["models"]
-    assert [model["name"] for model in models] == [*others, "plain end", "ParityBoost"]
-    assert [model["goal"] for model in models] == ["", "", "", "", "", "found"]
-    assert [model["own"] is None for model in models] == [False, False, False, True, False, False]
+    assert [model["name"] for model in models] == [*others, "ParityBoost"]
+    assert [model["goal"] for model in models] == ["", "", "", "", "found"]
+    assert [model["own"] is None for model in models] == [False, False, False, True, False]
     check_lines(explorer, {"model": fair, "others": others}, numbers, y, group, None)
+    alone = fair.explore(numbers, y, sensitive_features=group).record["models"]
+    assert [(model["name"], model["goal"]) for model in alone] == [("the plain version", ""), ("ParityBoost", "found")]
     own = models[-1]["own"]
     predicted, fair = fair.predict(numbers), explorer.record["stops"][own]
     assert fair == pytest.approx(100 * predicted.mean(), abs=1e-5)

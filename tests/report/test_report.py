@@ -257,7 +257,7 @@ def test_columns_named_like_sums_are_reported_beside_them(people):
     built = []
     for table in (X, X.rename(columns={"skill": "total", "years": "constant"})):
         model = ParityBoostClassifier(n_bags=2, n_estimators=10, random_state=0).fit(table, y, sensitive_features=group)
-        built.append(report.build(model, table, y, sensitive_features=group, person=0))
+        built.append(report.build(model, table, y, sensitive_features=group, person=1))
     plain, named = built
     assert [gap["total"] for gap in named["gaps"]] == [gap["total"] for gap in plain["gaps"]]
     assert "total" in [row["feature"] for row in named["gaps"][0]["features"]]

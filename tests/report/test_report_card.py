@@ -141,7 +141,7 @@ def test_a_column_cannot_bring_a_tag_into_the_tiles_of_a_card(people):
 def test_the_bars_of_a_person_add_up_to_the_score(people, depth):
     X, y, group = people
     model = AdaFairClassifier(n_estimators=30, max_depth=depth, random_state=0).fit(X, y, sensitive_features=group)
-    page = built(model, people, person=5)
+    page = built(model, people, person=6)
     person, score = page["person"], model.decision_function(X)
     assert person["score"] == pytest.approx(score[5])
     assert person["mean"] == pytest.approx(score.mean())
@@ -156,7 +156,7 @@ def test_the_bars_of_a_person_add_up_to_the_score(people, depth):
     assert ends["x"] == pytest.approx([person["mean"], person["score"]], abs=1e-5)
     assert "One person explained" in report.to_html(page)
     for favourable in (0, 1):
-        page = built(model, people, person=5, favourable=favourable)
+        page = built(model, people, person=6, favourable=favourable)
         told = explain.reasons(model, X.iloc[[5]], favourable=favourable).table["feature"].tolist()
         assert [reason["feature"] for reason in page["person"]["reasons"]] == told
         assert bool(told) == (model.predict(X)[5] != favourable)
@@ -165,12 +165,12 @@ def test_the_bars_of_a_person_add_up_to_the_score(people, depth):
 
 def test_a_person_has_to_be_there(fitted, people):
     X, y, group = people
-    for bad in (-1, len(X), True, "3", 1.0):
-        with pytest.raises(ValueError, match=f"person must be the position of a row, from 0 to {len(X) - 1}"):
+    for bad in (-1, 0, len(X) + 1, True, "3", 1.0):
+        with pytest.raises(ValueError, match=f"person must be the number of a row, from 1 to {len(X)}"):
             built(fitted, people, person=bad)
     weights = np.where(np.arange(len(X)) == 3, 0.0, 1.0)
     with pytest.raises(ValueError, match="person must be a row with a weight above 0"):
-        report.build(fitted, X, y, sensitive_features=group, sample_weight=weights, person=3)
-    after = report.build(fitted, X, y, sensitive_features=group, sample_weight=weights, person=4)["person"]
+        report.build(fitted, X, y, sensitive_features=group, sample_weight=weights, person=4)
+    after = report.build(fitted, X, y, sensitive_features=group, sample_weight=weights, person=5)["person"]
     assert after["score"] == pytest.approx(fitted.decision_function(X)[4])
     assert after["row"] == 5  # as counted in X

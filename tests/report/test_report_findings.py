@@ -297,7 +297,8 @@ def test_a_model_that_gained_nothing_over_a_plain_one_says_so_first(options, aga
     page = report.build(model, *rows_of_cards(3000, 1)[:2], sensitive_features=rows_of_cards(3000, 1)[2], **given)
     headline, text = page["summary"]["no_gain"]
     compared = page["comparison"]
-    assert compared["baseline"] == {"baseline": "AdaBoost", "train": "plain boosting", None: "plain end"}[against]
+    named = {"baseline": "AdaBoost", "train": "plain boosting", None: "the plain version"}
+    assert compared["baseline"] == named[against]
     rows = {row["measure"]: row for row in compared["rows"]}
     gap = rows["disparate_mistreatment"]
     was, now = (f"{100 * gap[which]['value']:.1f}" for which in ("baseline", "model"))

@@ -20,10 +20,12 @@ COSTS = ("false_positive", "false_negative")
 class LimitNotMet(ValueError):  # noqa: N818 - it is no error of the program's
     """No choice keeps what was wished; the message says what is possible.
 
-    Attributes
+    Parameters
     ----------
-    possible : dict
-        What would be possible: the closest to each wish that can be kept together with the others.
+    message : str
+        What cannot be kept, and what could.
+    possible : dict, optional
+        By wish, the closest to it that can be kept together with the others.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def report(
             title=page.title or f"Fairness report: {'standard input' if is_standard(data) else data.name}",
             about=page.about,
             model_file=files["model"],
-            person=None if person is None else person - 1,
+            person=person,
             limit=page.fail_above,
         )
     if is_standard(model_path):

@@ -349,12 +349,14 @@ class GlassBox(FittedModel):
         return list_alternatives(self.menu, self.best, *of_choice, confidence)
 
     def at_fairness(self, fairness: float) -> GlassBox:
-        """Another blend of the plain and the fair model, with the threshold that is best for it."""
+        """Another blend of the plain and the fair model, with the same shift and the threshold that is best for it."""
         dial, menu = self.dial, self.menu
         assert dial is not None
         assert menu is not None
         n_shifts = len(menu.shifts)
-        stage = dial.place(fairness, self.binner) * n_shifts + self.stage % n_shifts
+        # The plain model knows nothing of the groups; but if each shall have its own threshold, it has.
+        shift = 0 if fairness == 0 and not menu.per_group else self.stage % n_shifts
+        stage = dial.place(fairness, self.binner) * n_shifts + shift
         among = menu.stage == stage
         if menu.only is not None:
             among &= menu.thresholds == menu.only

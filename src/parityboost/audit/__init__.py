@@ -328,7 +328,7 @@ def _explorer(data: Data, groups: pd.DataFrame, labels: tuple[Any, Any], target:
     label = short(positive if good is None else good)
     who = f"who truly are {label}" if target is None else f"whose {target} is {label}"
     cut = cut_of(data.scores, data.p)
-    return explore(
+    found = explore(
         data.y,
         {"the model": data.scores},
         sensitive_features=groups,
@@ -339,6 +339,8 @@ def _explorer(data: Data, groups: pd.DataFrame, labels: tuple[Any, Any], target:
         who=who,
         **options,
     )
+    found.record["yes"] = label  # which is True in `data.y`, or False
+    return found
 
 
 def _counted(found: Distinct, y: NDArray[np.bool_], p: NDArray[np.bool_]) -> Data:

@@ -261,9 +261,9 @@ def explore_model(
         if other == name:
             raise ValueError(f"others has the name {name!r}, which is that of the model itself: use another one")
         models.append(_other(str(other), given, X, len(table), labels, sensitive_features, above))
-    if dial_of(model) is not None and model.fairness_ != 0 and "plain end" not in (others or {}):
+    if not others and dial_of(model) is not None and model.fairness_ != 0:
         plain = model.choose(fairness=0.0)
-        models.append(_of_ours("plain end", plain, X, "model", sensitive_features, above)._replace(goal=""))
+        models.append(_of_ours("the plain version", plain, X, "model", sensitive_features, above)._replace(goal=""))
     models.append(_of_ours(name, model, X, "model", sensitive_features, above))
     if groups is None:
         if sensitive_features is None:

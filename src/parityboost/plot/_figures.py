@@ -505,12 +505,11 @@ def frontier(
     top: int = 6,
     ax: Axes | None = None,
 ) -> Axes:
-    """The choices of θ (or fairness) and threshold that no other beats, that of ``fit``, and the lowest objective.
+    """The choices of blend (or θ) and threshold that no other beats, that of ``fit``, and the lowest objective.
 
-    Some points are numbered along the curve; the numbers are the row labels of :meth:`AdaFairClassifier.frontier`, so
-    a point is chosen with ``row = model.frontier().loc[7]`` and ``model.set_theta(row.theta)``,
-    ``model.set_threshold(row.threshold)``. A :class:`~parityboost.ParityBoostClassifier` has no θ but a fairness:
-    ``model.choose(fairness=row.fairness, threshold=row.threshold)``.
+    Some points are numbered along the curve; the numbers are the row labels of ``frontier``, so a point is chosen with
+    ``row = model.frontier().loc[7]`` and ``model.choose(fairness=row.fairness, threshold=row.threshold)``, or for
+    :class:`AdaFairClassifier` with ``model.set_theta(row.theta)`` and ``model.set_threshold(row.threshold)``.
 
     Parameters
     ----------
@@ -543,18 +542,18 @@ def frontier(
         Line(line["violation"].to_numpy(), line["ber"].to_numpy(), "grid", width=1, steps=True),
         Points(violation, ber, "ours"),
         Points([best["violation"]], [best["ber"]], "down", "ring", 11),
-        Word(best["violation"], best["ber"], f"lowest objective: {_choice(best)}", "down"),
+        Word(best["violation"], best["ber"], f"lowest objective{_choice(best, ': ')}", "down"),
     ]
     for k, at in enumerate(numbered):
         row = points.iloc[at]
-        marks.append(Word(row["violation"], row["ber"], f"{points.index[at]}: {_choice(row)}", optional=k > 1))
-    title = f"What {'θ' if 'theta' in points else 'fairness'} and threshold can reach"
+        marks.append(Word(row["violation"], row["ber"], f"{points.index[at]}{_choice(row, ': ')}", optional=k > 1))
+    title = f"What {'θ' if 'theta' in points else 'blend'} and threshold can reach"
     return draw(_trade_off(model, marks, title), ax)
 
 
-def _choice(row: Any) -> str:
-    """What a row of a frontier chooses beside the threshold: θ, or for an average the point of its dial."""
-    return f"θ = {row['theta']:.0f}" if "theta" in row else f"fairness {row['fairness']:g}"
+def _choice(row: Any, before: str) -> str:
+    """What a row of a frontier chooses beside the threshold: θ. The weight of a blend says nothing to people."""
+    return f"{before}θ = {row['theta']:.0f}" if "theta" in row else ""
 
 
 def _check_notion(model: AdaFairClassifier, drawn: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SMALL = 9  # points
-ROW_LETTERS, TITLE_LETTERS, NARROW_TITLE = 38, 72, 44  # in a line; names of rows leave less room for a title
+ROW_LETTERS, TITLE_LETTERS = 38, 72  # in a line
 DASHES: dict[str, Any] = {"solid": "-", "dash": (0, (4, 3)), "dashdot": "-.", "dot": ":"}
 DASHES |= {"longdash": (0, (8, 3)), "longdashdot": (0, (8, 3, 1, 3))}
 FADED = 0.35  # how much of its colour a cell of few rows keeps
@@ -35,8 +35,8 @@ def draw(chart: Chart, ax: Axes | None = None) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     for mark in chart.marks:
         _DRAW[type(mark)](ax, mark)
-    _axes(ax, chart)
-    _words_after_layout(ax, chart)
+    title = _axes(ax, chart)
+    _words_after_layout(ax, chart, title)
     return ax
 
 
@@ -153,7 +153,8 @@ _DRAW: dict[type, Any] = {Bars: _bars, Line: _line, Points: _points, Steps: _ste
 _DRAW |= {Cells: _cells, Rule: _rule, Word: _word}
 
 
-def _axes(ax: Axes, chart: Chart) -> None:
+def _axes(ax: Axes, chart: Chart) -> Any:
+    """Their names and numbers; the title is returned."""
     kinds = {type(mark) for mark in chart.marks}
     if chart.y.names is not None:
         names = [plain(name, 24 if Cells in kinds else ROW_LETTERS) for name in chart.y.names]
@@ -181,16 +182,19 @@ def _axes(ax: Axes, chart: Chart) -> None:
         ax.set_xticks(chart.x.places, [plain(name, 0 if "\n" in name else 24) for name in chart.x.names], **look)
     if chart.legend and not kinds & {Bars}:
         ax.legend(frameon=False)
-    letters = NARROW_TITLE if chart.y.names is not None and Cells not in kinds else TITLE_LETTERS
-    ax.set_title(plain(chart.title, letters), loc="left", fontsize=11, pad=20 if chart.note else None)
+    return ax.set_title(plain(chart.title, TITLE_LETTERS), loc="left", fontsize=11, pad=20 if chart.note else None)
 
 
-def _words_after_layout(ax: Axes, chart: Chart) -> None:
+def _words_after_layout(ax: Axes, chart: Chart, title: Any) -> None:
     """What depends on where all else is: room for words, and words where there is room."""
     for y, text in zip(chart.y.places, chart.margin, strict=False):
         place = ax.get_yaxis_transform()
         ax.text(1.02, y, text, transform=place, va="center", fontsize=SMALL, color=ROLES["muted"])
     ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    letters = TITLE_LETTERS
+    while letters > ROW_LETTERS / 2 and title.get_window_extent().width > 0.95 * ax.bbox.width:
+        letters -= 2  # names of rows leave less room; at fewer dots per inch letters are wider
+        title.set_text(plain(chart.title, letters))
     note = chart.note
     if any(isinstance(mark, Cells) for mark in chart.marks):
         if not _fit_cells(ax):

@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 
 # The plain model in a sentence. AdaBoost is none: it is after accuracy, whatever the model is after.
-PLAIN, PLAIN_END = "plain boosting", "plain end"
+PLAIN, PLAIN_END = "plain boosting", "the plain version"
 SAME = {"n_estimators", "estimator", "criterion", "max_bins", "categorical_features", "n_jobs"}  # in both models
 
 

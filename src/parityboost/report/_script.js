@@ -52,14 +52,14 @@
     };
     short(layout.yaxis, (0.4 * room) / letter, 40);
     const inner = room - 80 - letter * longest(layout.yaxis.ticktext ?? []);
-    short(layout.xaxis, 18, inner / letter + 6);
+    short(layout.xaxis, Math.max(18, inner / letter / (layout.xaxis.ticktext?.length ?? 1)), inner / letter + 6);
     /* A cell that is too narrow shows its colour only: its numbers are in the table. */
     const cells = spec.data.filter((trace) => trace.z);
     const cell = inner / (cells[0]?.z[0].length ?? 1);
     const lines = cells.flatMap((trace) => trace.text.flat().flatMap((text) => text.split("<br>")));
     const drawn = 0.9 * letter * longest(lines) < cell ? spec.data
       : spec.data.map((trace) => (trace.z ? { ...trace, texttemplate: "" } : trace));
-    if (cells.length && letter * longest(layout.xaxis.ticktext) > cell) layout.xaxis.tickangle = -35;
+    if (cells.length && letter * longest(layout.xaxis.ticktext) > cell) layout.xaxis.tickangle = cell < 24 ? -90 : -35;
     Plotly.react(chart, drawn, layout, { displayModeBar: false, responsive: !width, showTips: false });
   };
   /* Small enough that the rest of a page is never much. */

@@ -71,7 +71,7 @@ def build(
     model_file : path, optional
         The file that the model was saved to: the report shows its checksum.
     person : int, optional
-        Position in X of one row whose score is explained step by step.
+        Number of a row of X, from 1, whose score is explained step by step; ``--person`` on the command line.
     limit : float, optional
         The largest difference between groups that is allowed, 0.1 for ten percentage points, in the measure that the
         model was trained for: the report says whether it is kept.
@@ -111,12 +111,16 @@ def build(
     table = new_rows(model, X)
     frame = _sensitive(model, table, sensitive_features)
     group, found = read_groups(frame, len(table))
-    weights, at = read_weights(sample_weight, len(table)), person
+    n, weights = len(table), read_weights(sample_weight, len(table))
+    is_number = isinstance(person, (int, np.integer)) and not isinstance(person, bool)
+    if person is not None and not (is_number and 1 <= person <= n):
+        raise ValueError(f"person must be the number of a row, from 1 to {n}, got {person!r}")
+    at = None if person is None else int(person) - 1
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = np.flatnonzero(weights)
-        if person is not None and person not in kept:
+        if at is not None and at not in kept:
             raise ValueError(f"person must be a row with a weight above 0, got {person!r}")
-        at = None if person is None else int(np.searchsorted(kept, person))
+        at = None if at is None else int(np.searchsorted(kept, at))
         X, y, table, frame = (take_rows(values, kept) for values in (X, y, table, frame))
         weights = weights[kept]
         if sensitive_features is not None:
@@ -177,7 +181,7 @@ def build(
     report["gaps"] = _compare.gaps(model, other, baseline, X, positive, frame, weights)
     report["person"] = _model.person(model, X, y, weights, at, audited.settings["favourable"])
     if person is not None:
-        report["person"]["row"] = int(person) + 1  # as counted in X
+        report["person"]["row"] = int(person)  # as counted in X
     return _summed_up(to_plain(report), _warnings.of_columns(model, X, positive, weights))
 
 
