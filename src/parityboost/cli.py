@@ -54,14 +54,35 @@ def _make_app() -> "typer.Typer":
     what_to_maximize = "What to make as high as possible: balanced_accuracy or accuracy."
     of_maximize = Option(None, help=what_to_maximize, show_default="balanced accuracy, less the gap")
     cost = "Instead: what a false {} costs, where the other mistake costs 1 unless given."
-    of_cost_fp = Option(None, help=cost.format("positive"), min=0, show_default="no costs")
-    of_cost_fn = Option(None, help=cost.format("negative"), min=0, show_default="no costs")
-    of_gap = Option(None, help="Largest gap between groups in each rate compared.", min=0, max=1, show_default="none")
-    of_ratio = Option(None, help="Smallest ratio between groups; 0.8: four fifths.", min=0, max=1, show_default="none")
-    of_capacity = Option(None, help="Largest share of people with a yes.", min=0, max=1, show_default="none")
-    of_fpr = Option(None, help="Largest false positive rate.", min=0, max=1, show_default="none")
+    of_cost_fp = Option(None, help=cost.format("positive"), min=0, metavar="COST", show_default="no costs")
+    of_cost_fn = Option(None, help=cost.format("negative"), min=0, metavar="COST", show_default="no costs")
+    of_gap = Option(
+        None,
+        help="Largest gap between groups in each rate compared.",
+        min=0,
+        max=1,
+        metavar="SHARE",
+        show_default="none",
+    )
+    of_ratio = Option(
+        None,
+        help="Smallest ratio between groups; 0.8: four fifths.",
+        min=0,
+        max=1,
+        metavar="SHARE",
+        show_default="none",
+    )
+    of_capacity = Option(
+        None, help="Largest share of people with a yes.", min=0, max=1, metavar="SHARE", show_default="none"
+    )
+    of_fpr = Option(None, help="Largest false positive rate.", min=0, max=1, metavar="SHARE", show_default="none")
     of_share = Option(
-        None, help="Groups of a smaller share are not compared by limit and ratio.", min=0, max=1, show_default="0"
+        None,
+        help="Groups of a smaller share are not compared by limit and ratio.",
+        min=0,
+        max=1,
+        metavar="SHARE",
+        show_default="0",
     )
 
     @app.callback()

@@ -245,7 +245,7 @@ def _aligned(table: pd.DataFrame, confidence: float) -> list[str]:
 
     def within(row: dict[str, Any], name: str, digits: int) -> str:
         value, low, high = (row[key] for key in (name, f"{name.split('_')[1]}_lower", f"{name.split('_')[1]}_upper"))
-        if np.isnan(value):
+        if np.isnan(value) or (np.isnan(low) and value == 0):  # nothing is compared
             return "not defined"
         interval = "" if np.isnan(low) else f" ({low:.{digits}f}–{high:.{digits}f})"
         return f"{value:.{digits}f}{interval}"

@@ -194,7 +194,8 @@ def alternatives(report: Row) -> Table:
     for row in found["rows"]:
         gap, ratio = ({end: row[f"{of}_{end}"] for end in ("lower", "upper")} for of in ("gap", "ratio"))
         shares = [percent(row[name]) for name in ("share_of_yes", "accuracy", "balanced_accuracy")]
-        gap["value"], ratio["value"] = row["largest_gap"], row["lowest_ratio"]
+        is_compared = row["largest_gap"] or row["gap_lower"] is not None
+        gap["value"], ratio["value"] = row["largest_gap"] if is_compared else None, row["lowest_ratio"]
         rows.append([_alternative(row), *shares, interval(gap, points), _ratio(ratio)])
     header = ["Alternative", "Share of yes", "Accuracy", "Balanced accuracy", "Largest gap in points (interval)"]
     caption = f"Alternatives, with {100 * found['confidence']:g} % intervals; what was taken comes first"
