@@ -735,7 +735,10 @@ class ParityBoostClassifier(FairClassifier):
         """
         check_is_fitted(self)
         self._has_menu("alternatives")
-        return pd.DataFrame(self._box.alternatives(confidence))
+        table = pd.DataFrame(self._box.alternatives(confidence))
+        for name in ("maximize", "limit"):  # None instead of NaN, which choose takes as no such wish
+            table[name] = table[name].astype(object).where(table[name].notna(), None)
+        return table
 
     def _has_menu(self, what: str) -> None:
         if self._box.menu is None:

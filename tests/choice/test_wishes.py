@@ -275,6 +275,11 @@ def test_alternatives_hold_the_choice_the_plain_model_and_the_best_of_each_limit
     for value, low, high in (("largest_gap", "gap_lower", "gap_upper"), ("lowest_ratio", "ratio_lower", "ratio_upper")):
         assert (table[low] <= table[value] + 1e-9).all() and (table[value] <= table[high] + 1e-9).all()
     assert taken == model.glass_box_.wishes
+    for row in table.itertuples():
+        if row.what != "plain boosting":  # which is the best of the plain blend, not of all
+            again = model.choose(maximize=row.maximize, limit=row.limit).glass_box_
+            found = (again.fairness, again.threshold)
+            assert found == pytest.approx((row.fairness, row.threshold))
 
 
 def test_a_search_over_limits(adult):
