@@ -880,9 +880,11 @@ def test_progress_is_that_of_all_trainings(options, capsys):
     lines = capsys.readouterr().err.splitlines()
     total = 72 if options.get("dial", True) else 36
     done = f"{total}/{total}" if options["n_iter_no_change"] is None else "6/6 ended  training 6, round "
-    assert f"{'█' * 8} {done}" in lines[-2]
+    *_, bar, ended, chosen = lines
+    assert f"{'█' * 8} {done}" in bar
     if options["n_iter_no_change"] is not None:
-        assert lines[-1].endswith("s") and ", no improvement, " in lines[-1]
+        assert ended.endswith("s") and ", no improvement, " in ended
         assert not any("/900" in line for line in lines)
-    assert max(map(len, lines)) <= 80
-    assert lines[-1].startswith(f"ParityBoost: θ = {model.theta_}, ")
+    assert max(map(len, [*_, bar, ended])) <= 80
+    assert ended.startswith(f"ParityBoost: θ = {model.theta_}, ")
+    assert "balanced accuracy" in chosen
