@@ -36,7 +36,11 @@ def explored(without=None):
     fair = ParityBoostClassifier("equal_opportunity", random_state=0)
     fair.fit(X, y, sensitive_features=sex)
     alone = ParityBoostClassifier(
-        "none", class_weight="balanced_groups", dial=False, threshold=0.0, random_state=0
+        "none",
+        class_weight="balanced_groups",
+        dial=False,
+        threshold=0.0,
+        random_state=0,
     )
     gradient = HistGradientBoostingClassifier(random_state=0)
     others = {
