@@ -36,6 +36,12 @@ def fair(notion="disparate_mistreatment", **options):
     )
 
 
+def recommended(notion):
+    return ParityBoostClassifier(notion, random_state=0).fit(
+        X, y, sensitive_features=sex
+    )
+
+
 def side_by_side(height, widths=(1, 1)):
     return plt.subplots(
         1, 2, figsize=(11.5, height), layout="constrained", width_ratios=widths
@@ -44,9 +50,7 @@ def side_by_side(height, widths=(1, 1)):
 
 def start():
     """The plain and the fair model of the page, by group."""
-    model = ParityBoostClassifier("equal_opportunity", random_state=0).fit(
-        X, y, sensitive_features=sex
-    )
+    model = recommended("equal_opportunity")
     figure, axes = side_by_side(3.4)
     for ax, (name, one) in zip(
         axes,
@@ -69,8 +73,10 @@ def theta():
 
 def thresholds():
     """Who is found, and who is selected, as the threshold moves."""
-    model = fair(threshold="auto")
-    score = model.set_threshold(0.0).decision_function(X_test)
+    columns = [name for name in X if name != "sex"]
+    model = ParityBoostClassifier("equalized_odds", random_state=0)
+    model = model.fit(X[columns], y, sensitive_features=sex).choose(threshold=0.0)
+    score = model.decision_function(X_test[columns])
     at = np.linspace(-1.2, 1.2, 121)
     tables = [
         group_table(y_test, (score > t).astype(int), sensitive_features=sex_test)
@@ -100,11 +106,11 @@ def thresholds():
 
 def explaining():
     """One person of the page, and the gap that the page takes apart."""
-    model, plain = fair("statistical_parity"), AdaBoostClassifier().fit(X, y)
+    model, plain = recommended("statistical_parity"), AdaBoostClassifier().fit(X, y)
     figure, axes = side_by_side(4.6, (1, 1.15))
     plot.waterfall(model, X_test.iloc[[5]], ax=axes[0])
     plot.gap_decomposition(
-        {"AdaBoost": plain, "AdaFair": model}, X_test, sex_test, top=6, ax=axes[1]
+        {"AdaBoost": plain, "ParityBoost": model}, X_test, sex_test, top=6, ax=axes[1]
     )
     return figure
 
@@ -112,10 +118,10 @@ def explaining():
 def glass_box():
     """What one feature does, and what makes the gap between the groups."""
     figure, axes = side_by_side(4.4, (1, 1.25))
-    model, plain = fair(), AdaBoostClassifier(200).fit(X, y)
+    model, plain = recommended("equal_opportunity"), AdaBoostClassifier(200).fit(X, y)
     plot.shape_function(model, "age", X_test, ax=axes[0])
     plot.gap_decomposition(
-        {"AdaBoost": plain, "AdaFair": model}, X_test, sex_test, top=6, ax=axes[1]
+        {"AdaBoost": plain, "ParityBoost": model}, X_test, sex_test, top=6, ax=axes[1]
     )
     return figure
 

@@ -35,7 +35,13 @@ def explored(without=None):
     X, X_test = X[columns], X_test[columns]
     fair = ParityBoostClassifier("equal_opportunity", random_state=0)
     fair.fit(X, y, sensitive_features=sex)
-    alone = ParityBoostClassifier("none", dial=False, threshold=0.0, random_state=0)
+    alone = ParityBoostClassifier(
+        "none",
+        class_weight="balanced_groups",
+        dial=False,
+        threshold=0.0,
+        random_state=0,
+    )
     gradient = HistGradientBoostingClassifier(random_state=0)
     others = {
         "plain boosting": AdaBoostClassifier().fit(X, y),

@@ -41,7 +41,7 @@ PAGES = sorted(
 )
 HAS_DATA = Path(os.environ.get("PARITYBOOST_DATA") or "/nonexistent").is_dir()
 # Seconds on a two-core machine; the others take at most a few.
-SLOW_PAGES = {"coming-from.md", "command-line.md", "thresholds.md"}
+SLOW_PAGES = {"coming-from.md", "command-line.md", "groups.md", "scikit-learn.md"}
 
 BLOCK = re.compile(
     r"^(?:<!-- needs (?P<needs>[\w, ]+) -->\n)?```(?P<kind>python|text|console)\n(?P<body>.*?)^```$", re.M | re.S

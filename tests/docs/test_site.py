@@ -157,6 +157,11 @@ def test_pages_link_to_the_repository_where_the_project_names_one():
     assert options["source_repository"] == options["footer_icons"][0]["url"] == "https://example.org/parityboost"
 
 
+def test_the_comparison_is_about_this_version():
+    row = re.search(r"^\| version looked at.*$", (DOCS / "comparison.md").read_text(encoding="utf8"), re.M)[0]
+    assert row.split(" | ")[1] == conf.release
+
+
 def test_compas_is_spelt_compas_except_in_the_papers_table_1():
     for path in [*PAGES, *(ROOT / "benchmarks" / "results").glob("*.md")]:
         for line in path.read_text(encoding="utf8").splitlines():
