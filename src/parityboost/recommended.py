@@ -161,10 +161,13 @@ class ParityBoostClassifier(FairClassifier):
         The label that is favourable to the person, which reports compare the groups' shares of. None is not stated.
     sensitive_feature : str, int, list or None, default=None
         The column(s) of X that hold the sensitive attribute.
+    groups : {"crossed", "each", "both"}, default="crossed"
+        Which groups of several sensitive columns are compared: all combinations, the values of each column by itself,
+        or both.
     bands : dict or None, default=None
         Where to cut numeric sensitive columns.
     missing_group : str or None, default=None
-        The group of rows whose sensitive value is missing.
+        The group of rows whose sensitive value is missing; ``"ignore"`` for none.
     n_jobs : int or None, default=None
         Number of threads at most, one for each training; a small table is trained faster by one. The model does not
         depend on it.
@@ -256,6 +259,7 @@ class ParityBoostClassifier(FairClassifier):
     positive: Any = None
     favourable: Any = None
     sensitive_feature: Any = None
+    groups: str = "crossed"
     bands: dict[Any, Any] | None = None
     missing_group: str | None = None
     n_jobs: int | None = None
@@ -343,7 +347,7 @@ class ParityBoostClassifier(FairClassifier):
         shape = self._shape([column.name for column in table.bundles.binner.columns])
 
         def make_learner(train: Any, selection: Any, other: Any = None, start: Any = start) -> Any:
-            factors = starting_factors(train.sample.totals, start)
+            factors = starting_factors(train.sample.totals, start, settings.notion.views)
             return self._native_learner(table.bundles, train, selection, factors, unit, other or shape)
 
         @contextmanager

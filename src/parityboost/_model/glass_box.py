@@ -17,9 +17,19 @@ from .._choice.settings import Settings
 from .._choice.wishes import Wishes
 from .._stats.rates import accuracy, balanced_error_rate
 from .._table.binning import Binner, Column
-from .._table.grouping import AS_GIVEN, Grouping
+from .._table.grouping import (
+    AS_GIVEN,
+    LEAST_CROSSED,
+    Grouping,
+    extended,
+    first_few,
+    group_name,
+    group_names,
+    views_of,
+)
 from .._table.reading import Labels
 from .._table.sources import read_table
+from ..notions import Viewed
 from .calibration import Calibrator, calibrator_of
 from .dial import Dial
 from .grid import all_on_grid
@@ -64,6 +74,34 @@ class About:
         settings = self.settings
         is_given = not settings.choose_theta and not isinstance(settings.threshold, str)
         return None if is_given else Wishes(max_violation=settings.max_violation)
+
+    def say_views(self) -> list[str]:
+        """Which crossed groups are compared beside each attribute, if some are too small."""
+        crossed = [view for view in self.settings.notion.views if len(view.positions) > 1]
+        if self.grouping.groups != "both" or (crossed and -1 not in crossed[0].group_of):
+            return []
+        small = [group for k, group in enumerate(self.groups) if not crossed or crossed[0].group_of[k] < 0]
+        if crossed:
+            return [
+                f"{crossed[0].name!r} compares {first_few(group_names(crossed[0].groups))}; left out are "
+                f"{first_few(group_names(small))}, which are unknown or have fewer than {LEAST_CROSSED} rows of a class"
+            ]
+        return [
+            f"no two crossed groups have {LEAST_CROSSED} rows of either class: each attribute is compared by itself"
+        ]
+
+    def with_groups(self, groups: NDArray[Any]) -> About:
+        """With others behind the groups: combinations of known values, of which views are compared."""
+        notion, n = self.settings.notion, len(self.groups)
+        if len(groups) == n:
+            return self
+        if self.settings.threshold == "per_group":
+            raise ValueError(
+                f"group {group_name(groups[n])!r} does not occur in the training data: it has no threshold"
+            )
+        views = notion.views or (replace(views_of(notion, self.groups)[0], name="groups"),)
+        settings = replace(self.settings, notion=Viewed(notion.each, extended(views, groups)))
+        return replace(self, groups=groups, settings=settings)
 
 
 @dataclass(frozen=True)

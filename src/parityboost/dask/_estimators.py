@@ -242,7 +242,8 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
         settings, sensitive, rng = self._settings(), self._sensitive(), check_random_state(self.random_state)
         with self._cluster() as cluster, Team(effective_n_jobs(self.n_jobs)) as team:
             rows = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
-            about = self._about_rows(rows, sensitive, settings, rows.n_counted)
+            about = self._about_rows(rows, sensitive, settings, rows.n_counted, rows.sizes)
+            settings = about.settings
             parts = [rows]
             if validation is None:
                 rows.hold_out(self.validation_fraction, rng)
@@ -272,7 +273,7 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                     selection = shown if all_here else coded.sample_there(session, "selection", True, team)
                 session.later("forget", None)
                 class_weight = read_class_weight(self.class_weight, about.labels.outcomes)
-                start = starting_factors(train.sample.totals, class_weight)
+                start = starting_factors(train.sample.totals, class_weight, settings.notion.views)
                 learner = self._native_learner(coded.bundles, train, selection, start, rows.rows_per_weight)
                 progress = self._progress(1, train.sample.n_given) if self.verbose else None
                 boosted = boost(learner, settings, progress.begin()[0] if progress else None, unit)
@@ -319,7 +320,7 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
         self._check_wishes(settings.notion)
         with self._cluster() as cluster:
             there = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
-            about = self._about_rows(there, sensitive, settings, there.n_counted)
+            about = self._about_rows(there, sensitive, settings, there.n_counted, there.sizes)
             here, names = there.bring(), there.sensitive_names
             rows = Part(here.positions, here.cell, Masses(here.masses(there.exponent), there.unit))
             unit = of_choice = there.rows_per_weight

@@ -260,6 +260,11 @@ class PreparedRows:
         totals: Floats = masses.reshape(2, 2, -1).transpose(0, 2, 1) * self.unit
         return totals
 
+    def sizes(self) -> Floats:
+        """How many rows the weight of each group and class stands for, ``[group, class]``."""
+        found: Floats = self.totals().sum(axis=0) * self.rows_per_weight
+        return found
+
     def bring(self) -> Rows:
         """All rows in numbers, here, as if they were one partition."""
         parts: list[Rows] = self.cluster.results(self.rows)
