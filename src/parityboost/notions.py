@@ -150,6 +150,11 @@ class FairnessNotion:
         """The counts of each view; of the groups that are counted, if there are no views."""
         return [counts]
 
+    def by_view(self, counts: Floats) -> dict[str, Floats]:
+        """The violation in each view, ``violation[sex]`` say."""
+        pairs = zip(self.views, self.seen(counts), strict=False)
+        return {f"violation[{view.name}]": self.each.violation(seen) for view, seen in pairs}
+
     def costs(self, counts: Floats, epsilon: float = 0.0) -> Floats:
         """The fairness-related costs ``u[..., group, y_true]`` of misclassified instances (Eqs. 9, 11, 13).
 
@@ -234,10 +239,8 @@ class View:
     def sum(self, counts: Floats, axis: int = -3) -> Floats:
         """``counts[…, cell, …]`` of the groups."""
         group_of = np.array(self.group_of)
-        order = np.argsort(group_of, kind="stable")[(group_of < 0).sum() :]
-        starts = np.searchsorted(group_of[order], np.arange(len(self.groups)))
-        summed: Floats = np.add.reduceat(np.take(counts, order, axis), starts, axis)
-        return summed
+        parts = [np.take(counts, np.flatnonzero(group_of == k), axis).sum(axis) for k in range(len(self.groups))]
+        return np.stack(parts, axis)
 
 
 class Viewed(FairnessNotion):

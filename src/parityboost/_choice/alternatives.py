@@ -110,9 +110,9 @@ def _intervals(
         return nothing, nothing
     if notion.views:
         of_views = [_intervals(seen, notion.each, favourable, confidence) for seen in notion.seen(counts)]
-        gaps, ratios = zip(*of_views, strict=True)
-        gap, low_ratio = np.fmax.reduce(gaps).tolist(), np.fmin.reduce(ratios).tolist()
-        return (gap[0], gap[1]), (low_ratio[0], low_ratio[1])
+        gap_low, gap_high = np.fmax.reduce([of_gap for of_gap, _ in of_views]).tolist()
+        low, high = np.fmin.reduce([of_ratio for _, of_ratio in of_views]).tolist()
+        return (gap_low, gap_high), (low, high)
     rng = np.random.default_rng(0)
     rates, given = [], []
     for gap in notion.gaps:

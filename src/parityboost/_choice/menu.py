@@ -137,8 +137,9 @@ class Menu:
         there = np.ones(len(self), dtype=np.bool_)
         if self.only is not None:
             there &= self.thresholds == self.only
-        if not _is_large(self.totals, notion, self.unit):
-            few = (fair,) if wishes.limit is None and wishes.min_ratio is None else (fair, 0.0)
+        is_strict = wishes.limit is None and wishes.min_ratio is None
+        if not _is_large(self.totals, notion, self.unit, is_strict):
+            few = (fair,) if is_strict else (fair, 0.0)
             there &= np.isin(np.array(self.weights)[self.stage // len(self.shifts)], few)
         return there
 
@@ -264,9 +265,13 @@ def make_menu(
     )
 
 
-def _is_large(totals: Floats, notion: FairnessNotion, unit: float) -> bool:
-    """Whether the rows of either class of any group are enough to choose a blend and a shift by them."""
-    return all(bool(seen.min() * unit >= MIN_ROWS_FOR_MORE) for seen in notion.seen(totals[..., None]))
+def _is_large(totals: Floats, notion: FairnessNotion, unit: float, is_strict: bool = True) -> bool:
+    """Whether the rows of either class of any group are enough to choose a blend and a shift by them.
+
+    If it is not so strict, as under a limit that says what is wanted, then of the groups of one view.
+    """
+    of_views = [bool(seen.min() * unit >= MIN_ROWS_FOR_MORE) for seen in notion.seen(totals[..., None])]
+    return all(of_views) if is_strict else any(of_views)
 
 
 def _vector(selection: SelectionData, margin: Floats, settings: Settings, unit: float, per_group: bool) -> Floats:

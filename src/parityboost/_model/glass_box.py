@@ -21,10 +21,10 @@ from .._table.grouping import (
     AS_GIVEN,
     LEAST_CROSSED,
     Grouping,
-    extended,
     first_few,
     group_name,
     group_names,
+    viewed,
     views_of,
 )
 from .._table.reading import Labels
@@ -100,7 +100,7 @@ class About:
                 f"group {group_name(groups[n])!r} does not occur in the training data: it has no threshold"
             )
         views = notion.views or (replace(views_of(notion, self.groups)[0], name="groups"),)
-        settings = replace(self.settings, notion=Viewed(notion.each, extended(views, groups)))
+        settings = replace(self.settings, notion=viewed(Viewed(notion.each, views), groups))
         return replace(self, groups=groups, settings=settings)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._arrays import Floats, to_host
 from .._caller import warn_caller
-from ..notions import FairnessNotion, View
+from ..notions import FairnessNotion, View, Viewed
 from .sources import TableLike, column_position, read_sources
 from .values import check_length, few_values, listed, object_array, short, sort_key, take_rows, to_pandas
 
@@ -313,14 +313,19 @@ def views_of(notion: FairnessNotion, groups: NDArray[Any]) -> tuple[View, ...]:
     return notion.views or (View("", tuple(range(n_attributes)), tuple(groups.tolist()), tuple(range(n))),)
 
 
-def extended(views: tuple[View, ...], groups: NDArray[Any]) -> tuple[View, ...]:
-    """The same views of more groups; those that are new are in a group of a view only if it is there already."""
+def viewed(notion: FairnessNotion, groups: NDArray[Any]) -> FairnessNotion:
+    """The same views of other groups, such as occur in other rows; what is none of a view's groups is in none there.
+
+    Without views the notion itself.
+    """
+    if not notion.views:
+        return notion
     found = []
-    for view in views:
+    for view in notion.views:
         place = {as_tuple(group): k for k, group in enumerate(view.groups)}
-        new = [tuple(as_tuple(group)[j] for j in view.positions) for group in groups[len(view.group_of) :]]
-        found.append(replace(view, group_of=(*view.group_of, *(place.get(of, -1) for of in new))))
-    return tuple(found)
+        of_cells = [tuple(as_tuple(group)[j] for j in view.positions) for group in groups]
+        found.append(replace(view, group_of=tuple(place.get(of, -1) for of in of_cells)))
+    return Viewed(notion.each, tuple(found))
 
 
 def _in_order(labels: list[Any], edges: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from .. import explain
 from .._arrays import Floats
 from .._io.json_values import to_plain
 from .._stats import rates
-from .._table.grouping import group_names
+from .._table.grouping import group_names, viewed
 from .._table.sources import column_names
 from .._table.weights import read_weights
 from ..audit._text import Row
@@ -188,17 +188,17 @@ def _text(value: Any) -> str:
 
 
 def rounds(
-    model: AdaFairClassifier, predictions: Iterable[Any], y: Any, group: Any, names: list[str], weights: Floats | None
+    model: AdaFairClassifier, predictions: Iterable[Any], y: Any, group: Any, groups: Any, weights: Floats | None
 ) -> Row:
     """Predicted positives after every round, per group and true class: all rates of all rounds follow from them.
 
-    ``predictions`` are those of ``staged_predict``, or those at each point of the dial; ``names`` those of the groups.
+    ``predictions`` are those of ``staged_predict``, or those at each point of the dial.
     Without sample weights counts are numbers of rows.
     """
     dial = dial_of(model)
     places: list[Any] = list(range(1, model.n_estimators_ + 1)) if dial is None else list(dial.weights)
     here = model.theta_ if dial is None else model.fairness_
-    n_groups, n_rounds = len(names), len(places)
+    n_groups, n_rounds = len(groups), len(places)
     cell = group.astype(np.intp) * 2 + y
 
     def count(rows: Any) -> NDArray[Any]:
@@ -214,7 +214,7 @@ def rounds(
             selected.append(count(labels == model.positive_))
     positive = np.array(selected, dtype=np.float64)
     own = model.about_.settings.notion
-    notion = own if own.gaps else DisparateMistreatment()  # what is shown of a model without one
+    notion = viewed(own, groups) if own.gaps else DisparateMistreatment()  # what is shown of a model without one
     counts = np.stack([totals - positive, positive], axis=-1)
     on = "validation" if dial is not None else explain.selection_part(model)
     if dial is None:
@@ -224,7 +224,7 @@ def rounds(
         held_out = held_out[[dial.weights.index(place) for place in kept]]
         chosen = np.column_stack([rates.balanced_error_rate(held_out), own.violation(held_out)])
     return {
-        "groups": names,
+        "groups": group_names(groups),
         "negatives": totals[:, 0].tolist(),
         "positives": totals[:, 1].tolist(),
         "symbol": "θ" if dial is None else "fairness",

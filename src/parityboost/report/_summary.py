@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._docs import documented
 from .._io.json_values import to_plain
-from .._table.grouping import group_names, read_groups, sensitive_columns, sensitive_frame
+from .._table.grouping import IGNORE, read_groups, sensitive_columns, sensitive_frame
 from .._table.values import take_rows, to_pandas
 from .._table.weights import read_weights
 from ..audit import Audit, audit
@@ -126,8 +126,10 @@ def build(
         if sensitive_features is not None:
             sensitive_features = frame
         group, found = read_groups(frame, len(table))
+    ignores = model.about_.grouping.missing_group == IGNORE
     options: dict[str, Any] = {
-        "sensitive_features": frame,
+        "sensitive_features": frame.mask(frame == IGNORE) if ignores else frame,
+        "missing_group": IGNORE if ignores else None,
         "sample_weight": weights,
         "positive_label": model.positive_,
         "favourable": model.favourable_ if favourable is None else favourable,
@@ -172,7 +174,7 @@ def build(
     elif dial is not None:
         stages = (model.choose(fairness=w).predict(X, **groups_too) for w in dial.weights)
     if stages is not None:
-        report["rounds"] = _model.rounds(model, stages, positive, group, group_names(found), weights)
+        report["rounds"] = _model.rounds(model, stages, positive, group, found, weights)
     if baseline is not None:
         others = baseline.predict(X, **(groups_too if other == _compare.PLAIN_END else {}))
         report["comparison"] = _compare.comparison(other, others, audited, y, predicted, options)
