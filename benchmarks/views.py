@@ -5,8 +5,8 @@
 *Attributes.* Adult by sex and by race (five values), ACSIncome by sex and by race (nine; 40,000 rows to train on and
 100,000 to test on, drawn anew for each split), three notions, three splits. On test rows: balanced accuracy, and the
 violation of the notion in the worst of the two attributes and between crossed groups, among groups of at least 1 % of
-the rows. Plain boosting is the same model without a notion and without weights. MMM-Fair compares a group with all
-others of an attribute: it is given women, and everyone who is not white.
+the rows. Plain boosting is the same model without a notion and without weights. MMM-Fair compares two
+groups of an attribute: it is given the largest one and all others, and categories as numbers.
 
 *Unknown groups.* Adult, five splits: of 30 % of the training rows, drawn for each attribute, the group is forgotten.
 Either they count for no rate, or they are left out.
@@ -39,7 +39,7 @@ from parityboost.notions import get_notion
 
 RESULTS = Path(__file__).parent / "results"
 STORE = Store(RESULTS / "views-runs", RESULTS / "views.csv")
-NOTIONS = {"disparate_mistreatment": "EO", "equal_opportunity": "TPR", "statistical_parity": "DP"}  # MMM-Fair's names
+NOTIONS = {"disparate_mistreatment": "EO", "equal_opportunity": "EP", "statistical_parity": "DP"}  # MMM-Fair's names
 MMM_FAIR = ["mmm-fair==2.4.1", "scikit-learn==1.7.2"]
 LEAST_SHARE = 0.01
 SPLITS, FORGETFUL_SPLITS, FORGOTTEN = 3, 5, 0.3
@@ -140,7 +140,7 @@ def mmm_fair(notion, split, train, X):
     both = pd.concat([X_train, X])
     for name in both.columns[[not pd.api.types.is_numeric_dtype(dtype) for dtype in both.dtypes]]:
         both[name] = both[name].astype("category").cat.codes
-    groups = np.column_stack([sensitive["sex"] == sensitive["sex"].min(), sensitive["race"] != most(sensitive["race"])])
+    groups = np.column_stack([sensitive[name] == sensitive[name].value_counts().index[0] for name in sensitive])
     with tempfile.TemporaryDirectory() as work:
         source, target = Path(work, "in.npz"), Path(work, "out.npy")
         X_all = both.to_numpy(dtype=float)
@@ -158,7 +158,7 @@ from sklearn.tree import DecisionTreeClassifier
 given = np.load({source!r})
 model = MMM_Fair(
     estimator=DecisionTreeClassifier(max_depth=2), n_estimators=200, constraint=str(given["constraint"]),
-    saIndex=given["groups"], saValue=dict(sex=1, race=1), random_state=int(given["split"]),
+    saIndex=given["groups"], saValue=dict(sex=0, race=0), random_state=int(given["split"]),
 )
 model.fit(given["X"], given["y"])
 model.update_theta(criteria="all")
@@ -166,14 +166,10 @@ np.save({target!r}, model.predict(given["X_test"]))
 """
 
 
-def most(column):
-    return column.value_counts().index[0]
-
-
-def run(table):
+def run(table, only):
     notions = list(NOTIONS) if table != "unknown" else ["equal_opportunity", "statistical_parity"]
     for split in range(FORGETFUL_SPLITS if table == "unknown" else SPLITS):
-        for name, predict in methods(table).items():
+        for name, predict in [(name, predict) for name, predict in methods(table).items() if only(name)]:
             done = None
             for notion in notions:
                 version = ", ".join(MMM_FAIR) if name == "MMM-Fair" else our_version()
@@ -267,8 +263,9 @@ def main():
     warnings.simplefilter("ignore", FitWarning)
     warnings.simplefilter("ignore", UserWarning)
     if not options.pages:
-        for table in options.only:
-            run(table)
+        for is_theirs in (False, True):  # which takes minutes for each
+            for table in options.only:
+                run(table, lambda name, wanted=is_theirs: (name == "MMM-Fair") == wanted)
     page()
 
 

@@ -28,7 +28,7 @@ from ._model.glass_box import About, FittedModel, FitWarning, GlassBox, log_prob
 from ._model.grid import on_fine_grid
 from ._model.groups import GroupSource, sensitive_positions
 from ._notebook import Frontier
-from ._table.grouping import AS_GIVEN, Grouping, Sensitive, make_views
+from ._table.grouping import AS_GIVEN, Grouping, Sensitive, leave_out, make_views
 from ._table.reading import LabelledRows, Labels, find_label, read_rows, read_validation
 from ._table.sources import read_table
 from ._table.values import take_rows, to_pandas
@@ -65,6 +65,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "favourable": ["boolean", Real, str, None],
     "sensitive_feature": [str, Integral, list, None],
     "groups": [StrOptions({"crossed", "each", "both"})],
+    "blind": ["boolean"],
     "bands": [dict, None],
     "missing_group": [str, None],
     "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
@@ -150,9 +151,9 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._forget()
-        X = self._read_table(X, reset=True)
+        given_X, X = read_table(X), self._read_table(X, reset=True)
         sensitive, stated = self._sensitive(), (vars(self).get("positive"), vars(self).get("favourable"))
-        given = X, y, sensitive_features, sample_weight, sensitive
+        given = given_X, y, sensitive_features, sample_weight, sensitive
         rows = read_rows(*given, positive=stated[0], favourable=stated[1])
         data, held = Data(X, rows, rows_per_weight(sample_weight, len(X))), None
 
@@ -164,8 +165,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         if validation is not None:
 
             def read(X: Any, *given: Any) -> tuple[Any, LabelledRows]:
-                table = self._read_table(X, reset=False)
-                return table, self._read_known(about, table, *given)
+                return self._read_table(X, False, about), self._read_known(about, read_table(X), *given)
 
             table, rows = read_validation(validation, self._sensitive(about), read)
             held = Data(table, rows, rows_per_weight((*validation, None, None)[3], len(table)))
@@ -448,8 +448,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         about = self._about
         if sensitive_features is None and about.source is not None and about.sensitive_feature is None:
             sensitive_features = about.source.sensitive_features(X)
+        rows = self._read_known(about, read_table(X), y, sensitive_features, sample_weight)
         X = self._read_new(X)
-        rows = self._read_known(about, X, y, sensitive_features, sample_weight)
         part = X if len(rows.positions) == len(X) else take_rows(X, rows.positions)
         weight = np.empty(0) if rows.weights is None else rows.weights
         return SelectionData(rows.cell, weight, len(rows.groups), lambda: self._stages(part), rows.groups)
@@ -788,12 +788,24 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         given = X, y, sensitive_features, sample_weight, self._sensitive(about)
         return read_rows(*given, labels=about.labels, groups=about.groups)
 
-    def _read_table(self, X: Any, reset: bool) -> Any:
+    def _read_table(self, X: Any, reset: bool, about: About | None = None) -> Any:
         table = read_table(X)
         if on_card(table) and vars(self).get("device", "cpu") == "cpu":
             raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
+        table = self._unseen(table) if reset else (about or self._about).unseen(table)
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
+
+    def _unseen(self, table: Any) -> Any:
+        """A table to train on without the sensitive columns, if the model shall be blind to them."""
+        given = vars(self)
+        if not given.get("blind"):
+            return table
+        if given["sensitive_feature"] is None:
+            raise ValueError("blind=True takes the sensitive columns out of X: name them with sensitive_feature")
+        if given["threshold"] == "per_group":
+            raise ValueError('threshold="per_group" decides by group, and blind=True says that the model must not')
+        return leave_out(table, given["sensitive_feature"])
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -829,11 +841,12 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
             settings = replace(settings, notion=Viewed(settings.notion, views))
         names = getattr(self, "feature_names_in_", None)
         of_groups = sensitive.feature, sensitive.grouping
-        return About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
+        about = About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
+        return replace(about, blind=bool(vars(self).get("blind")))
 
     def _group_source(self, about: About, X: Any, rows: Any, sensitive_features: Any) -> GroupSource:
         """Where prediction will find the group of a row; ``rows`` is a Part of X."""
-        columns = sensitive_positions(X, sensitive_features, about.sensitive_feature)
+        columns = () if about.blind else sensitive_positions(X, sensitive_features, about.sensitive_feature)
         n_groups = len(about.groups)
         shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
         return GroupSource(about.groups, shares / shares.sum(), columns, grouping=about.grouping)

@@ -333,8 +333,7 @@ def _make_app() -> "typer.Typer":
             columns = {"target": target, "prediction": prediction} | named
             told, too_far = _audits.run(wanted, data, columns, sensitive, stated, grouping, page, text_format)
         else:
-            roles = data, str(target), str(prediction), sensitive, named
-            stated["control"] = control or []
+            roles = data, str(target), str(prediction), sensitive, control or [], named
             told, too_far = _models.audit(*roles, stated, grouping, page, measure, explorer, text_format)
         say("\n".join(told))
         stop_if(too_far)

@@ -332,7 +332,11 @@ class AdaFairClassifier(BoostedClassifier):
         nothing about the model; reports compare the groups' shares of it, as the four-fifths rule does. None is not
         stated.
     sensitive_feature : str, int, list or None, default=None
-        Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
+        Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well, unless
+        it is ``blind``.
+    blind : bool, default=False
+        Whether the columns that ``sensitive_feature`` names are no features: the model cannot see them, and X may come
+        with them or without when it predicts.
     groups : {"crossed", "each", "both"}, default="crossed"
         Which groups are compared if there are several sensitive columns: all combinations of their values, or the
         values of each column by itself, where the worst of the columns counts; ``"both"`` also compares those
@@ -456,6 +460,7 @@ class AdaFairClassifier(BoostedClassifier):
     favourable: Any = None
     sensitive_feature: Any = None
     groups: str = "crossed"
+    blind: bool = False
     bands: dict[Any, Any] | None = None
     missing_group: str | None = None
     n_jobs: int | None = None

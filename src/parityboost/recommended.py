@@ -161,6 +161,8 @@ class ParityBoostClassifier(FairClassifier):
         The label that is favourable to the person, which reports compare the groups' shares of. None is not stated.
     sensitive_feature : str, int, list or None, default=None
         The column(s) of X that hold the sensitive attribute.
+    blind : bool, default=False
+        Whether these columns are no features of the model; X may then come without them when it predicts.
     groups : {"crossed", "each", "both"}, default="crossed"
         Which groups of several sensitive columns are compared: all combinations, the values of each column by itself,
         or both.
@@ -260,6 +262,7 @@ class ParityBoostClassifier(FairClassifier):
     favourable: Any = None
     sensitive_feature: Any = None
     groups: str = "crossed"
+    blind: bool = False
     bands: dict[Any, Any] | None = None
     missing_group: str | None = None
     n_jobs: int | None = None

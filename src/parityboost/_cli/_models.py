@@ -399,6 +399,7 @@ def audit(
     target: str,
     prediction: str,
     sensitive: list[str],
+    control: list[str],
     named: dict[str, str | None],
     stated: dict[str, Any],
     grouping: Grouping,
@@ -417,7 +418,7 @@ def audit(
         raise ValueError("--explorer needs --scores: what the page moves along are cut-offs of a score")
     with as_files(data=data) as files:
         table = read_file(files["data"], text_format)
-    roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive, "control": stated["control"]}
+    roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive, "control": control}
     check_named(table, **roles, **{role: [name] if name else [] for role, name in named.items()})
     if len(table) == 0:
         raise ValueError(f"{data} has no rows, so there is nothing to audit")
@@ -425,7 +426,6 @@ def audit(
         for name in names:
             distinct_values(role, table[name])  # says so if they cannot be told apart
     numbers = {role: read_numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
-    control = stated.pop("control")
     if control:
         stated["control_features"] = table[control]
     is_ignored = grouping.missing_group == IGNORE

@@ -52,7 +52,7 @@ CLASSES = {
     "SMOTEBoostClassifier": "parityboost.paper.baselines.smoteboost",
 }
 LIBRARIES = ("numpy", "pandas", "scikit-learn", "numba")
-FITTED_WITH = ("notion", "c", "sensitive_feature", "bands", "missing_group", "groups")
+FITTED_WITH = ("notion", "c", "sensitive_feature", "bands", "missing_group", "groups", "blind")
 
 
 def save(model: Any, path: Any) -> None:
@@ -250,7 +250,8 @@ class Document(Record, kw_only=True):
             taken.add(column.name)
         names = object_array([column.name for column in binner.columns]) if self.named_columns else None
         about = About(labels, groups, len(binner.columns), names, settings, feature, grouping, None, self.rows)
-        about, n_groups = replace(about, warnings=tuple(self.warnings)), None
+        is_blind = bool(vars(original).get("blind"))
+        about, n_groups = replace(about, warnings=tuple(self.warnings), blind=is_blind), None
         if self.per_group is not None:
             with at("per_group"):
                 about, n_groups = replace(about, source=self.per_group.read(about, binner)), len(groups)
@@ -342,6 +343,7 @@ def _fitted_with(model: Any) -> dict[str, Any]:
     if notion != model._settings().notion and _is_known(notion):
         changed["notion"] = encode_parameter("notion", notion)
     fitted = {"c": about.settings.c, "sensitive_feature": about.sensitive_feature, **vars(about.grouping)}
+    fitted["blind"] = about.blind
     for name, value in fitted.items():
         was, is_now = (encode_parameter(name, each) for each in (value, vars(model).get(name, value)))
         if was != is_now:

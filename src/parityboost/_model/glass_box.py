@@ -24,6 +24,7 @@ from .._table.grouping import (
     first_few,
     group_name,
     group_names,
+    leave_out,
     viewed,
     views_of,
 )
@@ -67,6 +68,11 @@ class About:
     source: GroupSource | None = None  # where the group of a row is found, if each group has its own threshold
     n_rows: int | None = None  # that `fit` was given; files of 0.1 do not say
     warnings: tuple[str, ...] = ()
+    blind: bool = False  # whether the sensitive columns of X are no features
+
+    def unseen(self, table: Any) -> Any:
+        """A table without the sensitive columns, with which it may come, if the model is blind to them."""
+        return leave_out(table, self.sensitive_feature, self.n_features) if self.blind else table
 
     @property
     def chosen_for(self) -> Wishes | None:
@@ -248,7 +254,7 @@ class GlassBox(FittedModel):
 
     def read(self, X: Any) -> Any:
         """X as a table of the columns that the model knows."""
-        table, names = read_table(X), self.about.names
+        table, names = self.about.unseen(read_table(X)), self.about.names
         if table.shape[1] != self.about.n_features:
             raise ValueError(f"X has {table.shape[1]} columns, and the model knows {self.about.n_features}")
         if names is not None and hasattr(table, "columns"):

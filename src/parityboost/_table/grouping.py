@@ -218,6 +218,22 @@ def named_positions(X: TableLike, names: Any) -> list[int]:
     return [column_position(X, name, "sensitive_feature") for name in wanted]
 
 
+def leave_out(X: TableLike, names: Any, n_features: int | None = None) -> TableLike:
+    """X without the columns that ``sensitive_feature`` names.
+
+    If the model is there already, and has ``n_features`` columns, X may come without them.
+    """
+    wanted = list(names) if isinstance(names, (list, tuple)) else [names]
+    if n_features is not None:
+        if X.shape[1] != n_features + len(wanted):  # none are there, or some, or it is another table
+            wanted = [name for name in wanted if isinstance(X, pd.DataFrame) and name in X.columns]
+        if X.shape[1] == n_features or not wanted:
+            return X
+    positions = named_positions(X, wanted) if wanted else []
+    others = [j for j in range(X.shape[1]) if j not in positions]
+    return X.iloc[:, others] if isinstance(X, pd.DataFrame) else X[:, others]
+
+
 def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
     """The columns of X that ``sensitive_feature`` names."""
     positions = named_positions(X, names)

@@ -96,7 +96,7 @@ class OnCollections(FairClassifier):
             return getattr(super(), method)(X, **here)
         check_is_fitted(self)
         how, empty = {"model": self.to_local(), "method": method}, empty_table(X)
-        validate_data(how["model"], empty, skip_check_array=True, reset=False)
+        validate_data(how["model"], self._about.unseen(empty), skip_check_array=True, reset=False)
         meta = _predict_part(empty, **how)
         given = [] if sensitive_features is None else [sensitive_features]
         if is_frame(X):
@@ -112,7 +112,7 @@ class OnCollections(FairClassifier):
             return super().score(X, y, sample_weight, sensitive_features=sensitive_features)
         check_is_fitted(self)
         data = read_collections(X, y, sensitive_features, sample_weight)
-        validate_data(self, data.meta, skip_check_array=True, reset=False)
+        validate_data(self, self._about.unseen(data.meta), skip_check_array=True, reset=False)
         with self._cluster() as cluster:
             return accuracy(cluster, data, self.to_local())
 
@@ -132,12 +132,12 @@ class OnCollections(FairClassifier):
         with self._cluster() as cluster:
             return remote_frontier(cluster, self._read_rows(cluster, *given), self.to_local())
 
-    def _read_table(self, X: Any, reset: bool) -> Any:
+    def _read_table(self, X: Any, reset: bool, about: Any = None) -> Any:
         if is_collection(X):
             raise TypeError(
                 f"X is a Dask {type(X).__name__}, and this needs rows that are here: X.compute() brings them"
             )
-        return super()._read_table(X, reset)
+        return super()._read_table(X, reset, about)
 
     # Training
 
@@ -160,7 +160,8 @@ class OnCollections(FairClassifier):
     ) -> PreparedRows:
         """The rows in numbers; labels and groups are those that occur, or those that are ``known``."""
         sensitive.check(groups)
-        data = read_collections(X, y, groups, sample_weight, sensitive.feature)
+        is_blind = bool(getattr(known, "blind", vars(self).get("blind")))
+        data = read_collections(X, y, groups, sample_weight, sensitive.feature, is_blind)
         if data.meta.shape[1] == 0:
             raise ValueError(f"0 feature(s) (shape={data.meta.shape}) while a minimum of 1 is required.")
         validate_data(self, data.meta, skip_check_array=True, reset=known is None)

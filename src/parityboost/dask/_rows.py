@@ -41,8 +41,13 @@ class Partitioned(NamedTuple):
     names: list[str] | None  # of the columns of an Array that hold the groups
 
 
-def read_collections(X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feature: Any = None) -> Partitioned:
-    """The partitions of what `fit` is given; ``sensitive_feature`` names columns of X that hold the groups."""
+def read_collections(
+    X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feature: Any = None, is_blind: bool = False
+) -> Partitioned:
+    """The partitions of what `fit` is given; ``sensitive_feature`` names columns of X that hold the groups.
+
+    These are no columns of the table if the model is blind to them.
+    """
     for name, values in {"X": X, "y": y, "sensitive_features": sensitive, "sample_weight": weight}.items():
         if not is_collection(values) and (values is not None or name in ("X", "y")):
             raise TypeError(
@@ -57,6 +62,10 @@ def read_collections(X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feat
         positions = list(sensitive_positions(meta, None, sensitive_feature))
         sensitive = X.iloc[:, positions] if is_frame(X) else X[:, positions]
         names = None if is_frame(X) else [column_names(meta)[j] for j in positions]
+        if is_blind:
+            seen = [j for j in range(X.shape[1]) if j not in positions]
+            X = X.iloc[:, seen] if is_frame(X) else X[:, seen]
+            meta = empty_table(X)
     parts = partitions_of(X)
     others = {"y": y, "sensitive_features": sensitive, "sample_weight": weight}
     y, sensitive, weight = (

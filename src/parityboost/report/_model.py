@@ -19,6 +19,7 @@ from .._table.sources import column_names
 from .._table.weights import read_weights
 from ..audit._text import Row
 from ..estimators import AdaFairClassifier
+from ..explain._proxies import list_proxies
 from ..explain._reading import chosen_for, dial_of, feature_source, no_tables
 from ..explain._shapes import category_shares, extent
 from ..notions import DisparateMistreatment
@@ -26,6 +27,7 @@ from . import _tables
 
 MAX_PAIRS = 6  # that are drawn
 MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept
+MAX_PROXIES = 3
 MAX_SHAPES = 24  # features whose step functions are drawn
 
 
@@ -97,6 +99,17 @@ def alternatives(model: Any, confidence: float) -> Row | None:
     rows = model.glass_box_.alternatives(confidence)
     is_here = bool(rows) and rows[0]["what"].startswith("taken")
     return {"rows": rows, "confidence": confidence, "is_here": is_here, "notion": model.about_.settings.notion.name}
+
+
+def proxies(model: AdaFairClassifier, X: Any, frame: pd.DataFrame, weights: Any) -> list[Row]:
+    """Of each sensitive column what tells it: the column itself if the model reads it, and those that tell most."""
+    if no_tables(model) is not None:
+        return []
+    table = list_proxies(model, X, frame, weights)
+    is_own = table["feature"] == table["attribute"]
+    most = table[~is_own].groupby("attribute", sort=False).head(MAX_PROXIES)
+    shown = pd.concat([table[is_own], most]).sort_values("attribute", kind="stable")
+    return shown.to_dict("records")  # type: ignore[return-value]
 
 
 def _setting(value: Any) -> str:
