@@ -56,44 +56,59 @@ def rates_per_group(rate, y, group, predicted, w, n_groups):
     return np.array([rate(y[group == g], predicted[group == g], w[group == g]) for g in range(n_groups)])
 
 
-def costs(notion, epsilon, y, group, predicted, w, n_groups):
-    """u[group, class], Eqs. (9), (11), (13), for two or more groups."""
+def each_view(group, n_groups, views):
+    """Of each view the group of every row, -1 for none, how many there are, and the group of every cell."""
+    for view in [np.arange(n_groups)] if views is None else views:
+        yield view[group], view.max() + 1, view
+
+
+def costs(notion, epsilon, y, group, predicted, w, n_groups, views=None):
+    """u[group, class], Eqs. (9), (11), (13), for two or more groups; of several views of them the highest."""
     u = np.zeros((n_groups, 2))
-    for rate, worse, classes in NOTIONS[notion]:
-        r = rates_per_group(rate, y, group, predicted, w, n_groups)
-        behind = r.max() - r if worse == "low rate is worse" else r - r.min()
-        for g in range(n_groups):
-            for label in classes:
-                if behind[g] > epsilon:
-                    u[g, label] += behind[g]
+    for seen, n_seen, view in each_view(group, n_groups, views):
+        owed = np.zeros((n_seen, 2))
+        for rate, worse, classes in NOTIONS[notion]:
+            r = rates_per_group(rate, y, seen, predicted, w, n_seen)
+            behind = r.max() - r if worse == "low rate is worse" else r - r.min()
+            for g in range(n_seen):
+                for label in classes:
+                    if behind[g] > epsilon:
+                        owed[g, label] += behind[g]
+        for cell in range(n_groups):
+            if view[cell] >= 0:
+                u[cell] = np.maximum(u[cell], owed[view[cell]])
     return u
 
 
-def violation(notion, y, group, predicted, w, n_groups, shrunk_by=None):
-    """F.M. in Eq. (16). Shrunk, a rate of 5 instances counts half, and the rate of everyone the other half.
+def violation(notion, y, group, predicted, w, n_groups, shrunk_by=None, views=None):
+    """F.M. in Eq. (16), of several views the worst. Shrunk, a rate of 5 instances counts half, and the rate of everyone
+    the other half.
 
     A weight of one then stands for ``shrunk_by`` instances.
     """
-    total = 0.0
-    for rate in {rate: None for rate, _, _ in NOTIONS[notion]}:  # each rate once
-        r = rates_per_group(rate, y, group, predicted, w, n_groups)
-        if shrunk_by is not None:
-            of = {false_negative_rate: y == 1, false_positive_rate: y == 0, selection_rate: y >= 0}[rate]
-            size = shrunk_by * np.array([w[of & (group == g)].sum() for g in range(n_groups)])
-            common = rate(y, predicted, w)
-            r = common + size / (size + HALF_BELIEVED) * (r - common)
-        total += r.max() - r.min()
-    return total
+    totals = []
+    for seen, n_seen, _ in each_view(group, n_groups, views):
+        total = 0.0
+        for rate in {rate: None for rate, _, _ in NOTIONS[notion]}:  # each rate once
+            r = rates_per_group(rate, y, seen, predicted, w, n_seen)
+            if shrunk_by is not None:
+                of = {false_negative_rate: y == 1, false_positive_rate: y == 0, selection_rate: y >= 0}[rate]
+                size = shrunk_by * np.array([w[of & (seen == g)].sum() for g in range(n_seen)])
+                common = rate(y, predicted, w)
+                r = common + size / (size + HALF_BELIEVED) * (r - common)
+            total += r.max() - r.min()
+        totals.append(total)
+    return max(totals)
 
 
 def balanced_error(y, predicted, w):
     return 0.5 * (false_negative_rate(y, predicted, w) + false_positive_rate(y, predicted, w))
 
 
-def objective(notion, c, y, group, predicted, w, n_groups, shrunk_by=None):
+def objective(notion, c, y, group, predicted, w, n_groups, shrunk_by=None, views=None):
     """c·BER + (1−c)·ER + F.M., Eq. (16)."""
     er = w[predicted != y].sum() / w.sum()
-    fm = violation(notion, y, group, predicted, w, n_groups, shrunk_by)
+    fm = violation(notion, y, group, predicted, w, n_groups, shrunk_by, views)
     return c * balanced_error(y, predicted, w) + (1 - c) * er + fm
 
 
@@ -596,9 +611,26 @@ def half_log(right, wrong, rate=1.0):
     return max(round(rate * (0.5 * math.log(right / max(wrong, PERFECT))) / GRID) * GRID, 0.0)
 
 
-def starting_factors(y, group, w, n_groups, class_weight):
-    """What D¹ multiplies the sample weights by, [group, class]."""
+def starting_factors(y, group, w, n_groups, class_weight, views=None):
+    """What D¹ multiplies the sample weights by, [group, class].
+
+    With "balanced_groups" each of several views would have all its groups weigh the same; the mean of them is taken.
+    """
     factors = np.ones((n_groups, 2))
+    if views is not None and class_weight == "balanced_groups":
+        for cell, label in product(range(n_groups), (0, 1)):
+            wanted = []
+            for seen, n_seen, view in each_view(group, n_groups, views):
+                of_class = [w[(y == label) & (seen == g)].sum() for g in range(n_seen)]
+                everyone, known = w[y == label].sum(), [total for total in of_class if total > 0]
+                if view[cell] < 0:
+                    wanted.append(1 / everyone)
+                elif of_class[view[cell]] > 0:
+                    wanted.append(sum(known) / everyone / len(known) / of_class[view[cell]])
+                else:
+                    wanted.append(0.0)
+            factors[cell, label] = np.mean(wanted)
+        return factors
     for g, label in product(range(n_groups), (0, 1)):
         if class_weight == "balanced":
             factors[g, label] = 1 / w[y == label].sum()
@@ -671,6 +703,7 @@ def fit(
     max_depth=1,
     rules=None,
     category_splits="one",
+    views=None,  # of each view that is compared, the group of every cell of ``group``, -1 for none
 ):
     mass, unit = to_masses(sample_weight)
     mass = [1] * len(y) if mass is None else mass
@@ -684,7 +717,7 @@ def fit(
     ]
     n_groups = group.max() + 1
     sign = np.where(y == 1, 1, -1)
-    boosted = BoostedWeights(y, group, mass, starting_factors(y, group, w, n_groups, class_weight))  # line 1
+    boosted = BoostedWeights(y, group, mass, starting_factors(y, group, w, n_groups, class_weight, views))  # line 1
     margin = np.zeros(len(y))
     if validation is not None:
         columns_v, y_v, group_v, w_v = validation
@@ -712,10 +745,10 @@ def fit(
         if costs_from == "validation":
             votes_v = h.vote(columns_v)
             decided_by = margin_v + alpha * votes_v if cumulative else votes_v
-            u = costs(notion, epsilon, y_v, group_v, (decided_by > 0).astype(int), w_v, n_groups)
+            u = costs(notion, epsilon, y_v, group_v, (decided_by > 0).astype(int), w_v, n_groups, views)
         else:
             decided_by = margin + alpha * votes if cumulative else votes
-            u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups)
+            u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups, views)
         C = 1 + u  # of misclassified rows, line 6
         if learner_weight == "cost":  # Eq. (22), and the termination condition, Eq. (23)
             wrong_weight = np.array([weights.of(wrong & (group == g)) for g in range(n_groups)]) / weights.total
@@ -744,9 +777,10 @@ def fit(
         for t in thresholds_to_try(threshold, m_s, n_groups):
             predicted = (m_s > (np.array(t)[group_s] if threshold == "per_group" else t)).astype(int)
             given = (y_s, group_s, predicted, w_s, n_groups)
-            ber, fm = balanced_error(y_s, predicted, w_s), violation(notion, *given)
-            judged = objective(notion, c, *given, shrunk_by=rows_per_weight if keep > 0 else None)
-            options.append(Option(t, ber, fm, judged, objective(notion, c, *given), predicted.min() == predicted.max()))
+            ber, fm = balanced_error(y_s, predicted, w_s), violation(notion, *given, views=views)
+            judged = objective(notion, c, *given, rows_per_weight if keep > 0 else None, views)
+            papers = objective(notion, c, *given, views=views)
+            options.append(Option(t, ber, fm, judged, papers, predicted.min() == predicted.max()))
         rounds.append(options)
         chosen, best = choose(rounds, keep, max_violation)
 

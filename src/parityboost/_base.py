@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arrays import Floats, on_card
+from ._arrays import Floats, on_card, to_host
 from ._caller import warn_caller
 from ._choice.frontier import Points, SelectionData, as_table, frontier
 from ._choice.settings import Settings
@@ -28,12 +28,12 @@ from ._model.glass_box import About, FittedModel, FitWarning, GlassBox, log_prob
 from ._model.grid import on_fine_grid
 from ._model.groups import GroupSource, sensitive_positions
 from ._notebook import Frontier
-from ._table.grouping import Grouping, Sensitive
+from ._table.grouping import AS_GIVEN, Grouping, Sensitive, leave_out, make_views
 from ._table.reading import LabelledRows, Labels, find_label, read_rows, read_validation
 from ._table.sources import read_table
 from ._table.values import take_rows, to_pandas
 from ._table.weights import rows_per_weight
-from .notions import NOTION_NAMES, FairnessNotion, get_notion
+from .notions import NOTION_NAMES, FairnessNotion, Viewed, get_notion
 
 # A threshold for each of more groups would be chosen on a handful of rows, and take long.
 MAX_GROUP_THRESHOLDS = 100
@@ -64,6 +64,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "positive": ["boolean", Real, str, None],
     "favourable": ["boolean", Real, str, None],
     "sensitive_feature": [str, Integral, list, None],
+    "groups": [StrOptions({"crossed", "each", "both"})],
+    "blind": ["boolean"],
     "bands": [dict, None],
     "missing_group": [str, None],
     "n_jobs": [Interval(Integral, -MAX_THREADS, MAX_THREADS, closed="both"), None],
@@ -149,20 +151,25 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._forget()
-        X = self._read_table(X, reset=True)
+        given_X, X = read_table(X), self._read_table(X, reset=True)
         sensitive, stated = self._sensitive(), (vars(self).get("positive"), vars(self).get("favourable"))
-        given = X, y, sensitive_features, sample_weight, sensitive
+        given = given_X, y, sensitive_features, sample_weight, sensitive
         rows = read_rows(*given, positive=stated[0], favourable=stated[1])
         data, held = Data(X, rows, rows_per_weight(sample_weight, len(X))), None
-        about = self._about_rows(rows, sensitive, self._settings(), len(rows.positions))
+
+        def sizes() -> Floats:
+            counted = np.bincount(to_host(rows.cell), rows.weights, 2 * len(rows.groups))
+            return counted.reshape(2, -1).T.astype(np.float64) * data.unit
+
+        about = self._about_rows(rows, sensitive, self._settings(), len(rows.positions), sizes)
         if validation is not None:
 
             def read(X: Any, *given: Any) -> tuple[Any, LabelledRows]:
-                table = self._read_table(X, reset=False)
-                return table, self._read_known(about, table, *given)
+                return self._read_table(X, False, about), self._read_known(about, read_table(X), *given)
 
             table, rows = read_validation(validation, self._sensitive(about), read)
             held = Data(table, rows, rows_per_weight((*validation, None, None)[3], len(table)))
+            about, data = about.with_groups(rows.groups), data._replace(rows=data.rows.with_groups(rows.groups))
         self._fit_rows(about, data, held, sensitive_features)
         return self
 
@@ -230,6 +237,14 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     def groups_(self) -> NDArray[Any]:
         """The groups found in training; tuples if there are several sensitive columns."""
         return self._about.groups
+
+    @property
+    def views_(self) -> dict[str, list[Any]]:
+        """Of several attributes the views that are compared, from ``"sex"`` or ``"sex & race"`` to their groups.
+
+        Empty if it is ``groups_`` that are compared.
+        """
+        return {view.name: list(view.groups) for view in self._about.settings.notion.views}
 
     @property
     def warnings_(self) -> list[str]:
@@ -423,7 +438,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         return points
 
     def _frontier_of(self, selection: Any) -> Points:
-        settings = self._about.settings
+        about = self._about if selection.groups is None else self._about.with_groups(selection.groups)
+        settings = about.settings
         return frontier(selection, settings.notion, settings.c, self._group_thresholds, self._chosen)
 
     def _read_selection(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
@@ -432,11 +448,11 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         about = self._about
         if sensitive_features is None and about.source is not None and about.sensitive_feature is None:
             sensitive_features = about.source.sensitive_features(X)
+        rows = self._read_known(about, read_table(X), y, sensitive_features, sample_weight)
         X = self._read_new(X)
-        rows = self._read_known(about, X, y, sensitive_features, sample_weight)
         part = X if len(rows.positions) == len(X) else take_rows(X, rows.positions)
         weight = np.empty(0) if rows.weights is None else rows.weights
-        return SelectionData(rows.cell, weight, len(about.groups), lambda: self._stages(part))
+        return SelectionData(rows.cell, weight, len(rows.groups), lambda: self._stages(part), rows.groups)
 
     # Showing: the rooms that do it read this one, so they are called by their names, when they are asked for
 
@@ -753,7 +769,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """Where the groups come from, and what needs them; for other rows than those of `fit`, as they did there."""
         given, needed_for = vars(self), ""
         if about is None:
-            feature, grouping = given.get("sensitive_feature"), Grouping(given.get("bands"), given.get("missing_group"))
+            feature = given.get("sensitive_feature")
+            grouping = Grouping(*(given.get(name, default) for name, default in vars(AS_GIVEN).items()))
         else:
             feature, grouping = about.sensitive_feature, about.grouping
         if not self._uses_groups:
@@ -771,19 +788,31 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         given = X, y, sensitive_features, sample_weight, self._sensitive(about)
         return read_rows(*given, labels=about.labels, groups=about.groups)
 
-    def _read_table(self, X: Any, reset: bool) -> Any:
+    def _read_table(self, X: Any, reset: bool, about: About | None = None) -> Any:
         table = read_table(X)
         if on_card(table) and vars(self).get("device", "cpu") == "cpu":
             raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
+        table = self._unseen(table) if reset else (about or self._about).unseen(table)
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
+
+    def _unseen(self, table: Any) -> Any:
+        """A table to train on without the sensitive columns, if the model shall be blind to them."""
+        given = vars(self)
+        if not given.get("blind"):
+            return table
+        if given["sensitive_feature"] is None:
+            raise ValueError("blind=True takes the sensitive columns out of X: name them with sensitive_feature")
+        if given["threshold"] == "per_group":
+            raise ValueError('threshold="per_group" decides by group, and blind=True says that the model must not')
+        return leave_out(table, given["sensitive_feature"])
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._read_table(X, reset=False)
 
-    def _about_rows(self, rows: Any, sensitive: Sensitive, settings: Settings, n_rows: int) -> About:
-        """What is known before training; ``rows`` has the labels and the groups.
+    def _about_rows(self, rows: Any, sensitive: Sensitive, settings: Settings, n_rows: int, sizes: Any) -> About:
+        """What is known before training; ``rows`` has the labels and the groups, ``sizes`` tells how many rows of each.
 
         Says what :meth:`save` would only say afterwards, and whether thresholds can be chosen for so many groups.
         """
@@ -797,13 +826,27 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
                 f'threshold="per_group" is for up to {MAX_GROUP_THRESHOLDS} groups, got {n_groups}: merge groups, cut '
                 'the column into bands, or use threshold="auto", one threshold for all'
             )
+        if (
+            settings.threshold == "per_group"
+            and sensitive.grouping.groups != "crossed"
+            and len(rows.sensitive_names) > 1
+        ):
+            raise ValueError(
+                'threshold="per_group" is a threshold for each crossed group, and '
+                f'groups={sensitive.grouping.groups!r} compares others: use groups="crossed", or threshold="auto", one '
+                "threshold for all"
+            )
+        views = make_views(rows.groups, rows.sensitive_names, sensitive.grouping, sizes, sensitive.needed_for)
+        if views:
+            settings = replace(settings, notion=Viewed(settings.notion, views))
         names = getattr(self, "feature_names_in_", None)
         of_groups = sensitive.feature, sensitive.grouping
-        return About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
+        about = About(rows.labels, rows.groups, self.n_features_in_, names, settings, *of_groups, None, n_rows)
+        return replace(about, blind=bool(vars(self).get("blind")))
 
     def _group_source(self, about: About, X: Any, rows: Any, sensitive_features: Any) -> GroupSource:
         """Where prediction will find the group of a row; ``rows`` is a Part of X."""
-        columns = sensitive_positions(X, sensitive_features, about.sensitive_feature)
+        columns = () if about.blind else sensitive_positions(X, sensitive_features, about.sensitive_feature)
         n_groups = len(about.groups)
         shares = np.bincount(rows.cell % n_groups, weights=rows.masses.values_or_none, minlength=n_groups)
         return GroupSource(about.groups, shares / shares.sum(), columns, grouping=about.grouping)
@@ -840,13 +883,14 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _speak(self, about: About, messages: list[str]) -> tuple[str, ...]:
-        """Warn of what was found, and say which of two texts is positive, if only the alphabet says so.
+        """Warn of what was found; say which of two texts is positive if only the alphabet says so, and which crossed
+        groups are compared if not all are.
 
         The latter is no warning of Python's: taking the last label is what scikit-learn's classifiers do.
         """
         for message in messages:
             warn_caller(message, FitWarning)
-        told = about.labels.say_positive(vars(self).get("positive"))
+        told = [*about.labels.say_positive(vars(self).get("positive")), *about.say_views()]
         if self.verbose:
             print(*told, sep="\n", end="\n" if told else "", file=sys.stderr, flush=True)
         return (*messages, *told)

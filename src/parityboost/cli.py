@@ -37,7 +37,9 @@ def _make_app() -> "typer.Typer":
     of_sep = Option(None, help=what_separates, show_default="as in the header")
     of_decimal = Option(None, help="Decimal sign of text files, . or ,", show_default="the point")
     of_bands = Option(None, help="Cut sensitive numbers into groups: --bands age=25,40,60.")
-    of_missing = Option(None, help="Name of the group of missing sensitive values.", show_default="an error")
+    of_missing = Option(
+        None, help='Name of the group of missing sensitive values; "ignore": no group.', show_default="an error"
+    )
     which_is_good = "Which of them is favourable to the person: ratios are of this one."
     of_favourable = Option(None, help=which_is_good, show_default="not stated")
     of_report = Option(None, help="Also write a report (.html, .md or .json).")
@@ -113,7 +115,7 @@ def _make_app() -> "typer.Typer":
         data: Path = Argument(..., help=f"{TABLE}."),
         target: str = Option(..., help="Column to predict; it has two values."),
         positive: str = Option(..., help="Which of them is the positive class."),
-        sensitive: list[str] = Option(..., help="Sensitive column or columns; several are crossed."),
+        sensitive: list[str] = Option(..., help="Sensitive column or columns; see --groups."),
         favourable: str | None = of_favourable,
         model: Path = Option(Path("model.json"), help="Where to save the model; - is standard output."),
         report: Path | None = of_report,
@@ -161,7 +163,10 @@ def _make_app() -> "typer.Typer":
         weights: str | None = Option(None, help="Column of sample weights."),
         drop: list[str] | None = Option(None, help="Columns to leave out, such as identifiers."),
         exclude_sensitive: bool = Option(
-            False, "--exclude-sensitive", help="Train without the sensitive columns as features."
+            False, "--exclude-sensitive", "--blind", help="Train without the sensitive columns as features."
+        ),
+        groups: str | None = Option(
+            None, help="Of several columns: crossed, each by itself, or both.", show_default="crossed"
         ),
         holdout: float | None = Option(
             None,
@@ -190,7 +195,7 @@ def _make_app() -> "typer.Typer":
         wishes |= {"max_false_positive_rate": max_false_positive_rate, "min_group_share": min_group_share}
         wishes |= {"cost_false_positive": cost_false_positive, "cost_false_negative": cost_false_negative}
         chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial, "threshold": cut}
-        chosen |= {"class_weight": class_weight, "c": c, "keep": keep, "max_violation": max_violation}
+        chosen |= {"class_weight": class_weight, "c": c, "keep": keep, "max_violation": max_violation, "groups": groups}
         parameters = {"method": method, "notion": notion, "epsilon": epsilon, "n_jobs": jobs}
         parameters |= {"random_state": seed, "device": device, "bands": read_bands(bands)}
         parameters |= {"missing_group": missing_group, "favourable": favourable}
@@ -332,6 +337,7 @@ def _make_app() -> "typer.Typer":
         about: Path | None = of_about,
         bands: list[str] | None = of_bands,
         missing_group: str | None = of_missing,
+        control: list[str] | None = Option(None, help="Column(s) that people should be alike in to be compared."),
         encoding: str | None = of_encoding,
         sep: str | None = of_sep,
         decimal: str | None = of_decimal,
@@ -348,7 +354,7 @@ def _make_app() -> "typer.Typer":
             columns = {"target": target, "prediction": prediction} | named
             told, too_far = _audits.run(wanted, data, columns, sensitive, stated, grouping, page, text_format)
         else:
-            roles = data, str(target), str(prediction), sensitive, named
+            roles = data, str(target), str(prediction), sensitive, control or [], named
             told, too_far = _models.audit(*roles, stated, grouping, page, measure, explorer, text_format)
         say("\n".join(told))
         stop_if(too_far)

@@ -66,7 +66,8 @@ class BoostedClassifier(FairClassifier):
             is_apart = selection is not train
             totals = train.totals, selection.totals if is_apart else None
             training.check(about, *totals, given.get("validation_fraction"), data.rows.sensitive_names)
-            start = starting_factors(train.totals, read_class_weight(given.get("class_weight"), about.labels.outcomes))
+            class_weight = read_class_weight(given.get("class_weight"), about.labels.outcomes)
+            start = starting_factors(train.totals, class_weight, settings.notion.views)
             columns = None
             if estimator is not None:
                 training.check_estimator(estimator, self.get_params(deep=False))
@@ -331,12 +332,21 @@ class AdaFairClassifier(BoostedClassifier):
         nothing about the model; reports compare the groups' shares of it, as the four-fifths rule does. None is not
         stated.
     sensitive_feature : str, int, list or None, default=None
-        Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well.
+        Column(s) of X to take the groups from. The column stays an ordinary feature of the model as well, unless
+        it is ``blind``.
+    blind : bool, default=False
+        Whether the columns that ``sensitive_feature`` names are no features: the model cannot see them, and X may come
+        with them or without when it predicts.
+    groups : {"crossed", "each", "both"}, default="crossed"
+        Which groups are compared if there are several sensitive columns: all combinations of their values, or the
+        values of each column by itself, where the worst of the columns counts; ``"both"`` also compares those
+        combinations that have at least 30 rows of either class. ``views_`` tells.
     bands : dict or None, default=None
         From the name of a sensitive column of numbers to where it is cut: ``{"age": [25, 40, 60]}`` makes the groups
         "under 25", "25 to under 40", "40 to under 60" and "60 or more".
     missing_group : str or None, default=None
-        Name of the group of the rows whose sensitive value is missing. With None, a missing value is an error.
+        Name of the group of the rows whose sensitive value is missing. With ``"ignore"`` they are in no group, and
+        count for the error and for no rate. With None, a missing value is an error.
     n_jobs : int or None, default=None
         Number of threads. The fitted model does not depend on it.
     device : {"cpu", "cuda"}, default="cpu"
@@ -449,6 +459,8 @@ class AdaFairClassifier(BoostedClassifier):
     positive: Any = None
     favourable: Any = None
     sensitive_feature: Any = None
+    groups: str = "crossed"
+    blind: bool = False
     bands: dict[Any, Any] | None = None
     missing_group: str | None = None
     n_jobs: int | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -138,6 +139,21 @@ class FairnessNotion:
 
     name: str = ""
     gaps: tuple[Gap, ...] = ()
+    views: tuple[View, ...] = ()  # of the groups that are counted, where these are not what is compared
+
+    @property
+    def each(self) -> FairnessNotion:
+        """What every view is asked for: the notion itself, if there are no views."""
+        return self
+
+    def seen(self, counts: Floats) -> list[Floats]:
+        """The counts of each view; of the groups that are counted, if there are no views."""
+        return [counts]
+
+    def by_view(self, counts: Floats) -> dict[str, Floats]:
+        """The violation in each view, ``violation[sex]`` say."""
+        pairs = zip(self.views, self.seen(counts), strict=False)
+        return {f"violation[{view.name}]": self.each.violation(seen) for view, seen in pairs}
 
     def costs(self, counts: Floats, epsilon: float = 0.0) -> Floats:
         """The fairness-related costs ``u[..., group, y_true]`` of misclassified instances (Eqs. 9, 11, 13).
@@ -205,6 +221,90 @@ class FairnessNotion:
 
     def __hash__(self) -> int:
         return hash((type(self), *sorted(vars(self).items())))
+
+
+@dataclass(frozen=True)
+class View:
+    """A partition of the groups that are counted (the cells of sex × race, say) into those that are compared.
+
+    A cell that belongs to no group of the view, as one of unknown sex does where sexes are compared, counts for the
+    error and for no rate.
+    """
+
+    name: str  # "sex", "race" or "sex & race"
+    positions: tuple[int, ...]  # of its attributes among all
+    groups: tuple[Any, ...]
+    group_of: tuple[int, ...]  # of each cell, -1 for none
+
+    def sum(self, counts: Floats, axis: int = -3) -> Floats:
+        """``counts[…, cell, …]`` of the groups."""
+        group_of = np.array(self.group_of)
+        parts = [np.take(counts, np.flatnonzero(group_of == k), axis).sum(axis) for k in range(len(self.groups))]
+        return np.stack(parts, axis)
+
+
+class Viewed(FairnessNotion):
+    """A notion that holds in several views of the same cells, if it holds in the one that is worst.
+
+    Whoever counts need not know of views. A view in which there is nothing to compare says nothing.
+    """
+
+    def __init__(self, each: FairnessNotion, views: tuple[View, ...]) -> None:
+        self._each, self.views = each, views
+
+    @property
+    def each(self) -> FairnessNotion:
+        """The notion of every view."""
+        return self._each
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the notion."""
+        return self._each.name
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:  # type: ignore[override]
+        """Those of the notion."""
+        return self._each.gaps
+
+    def seen(self, counts: Floats) -> list[Floats]:
+        """The counts of each view."""
+        return [view.sum(counts) for view in self.views]
+
+    def costs(self, counts: Floats, epsilon: float = 0.0) -> Floats:
+        """Of a cell the highest cost of its groups."""
+        u = np.zeros(counts.shape[:-1])
+        for view, seen in zip(self.views, self.seen(counts), strict=True):
+            owed = self._each.costs(seen, epsilon)
+            nothing = np.zeros_like(owed[..., :1, :])  # where -1 points to
+            u = np.maximum(u, np.concatenate([owed, nothing], axis=-2)[..., list(view.group_of), :])
+        return u
+
+    def violation(self, counts: Floats) -> Floats:
+        """The worst of the views."""
+        return worst([self._each.violation(seen) for seen in self.seen(counts)])
+
+    def largest_gap(self, counts: Floats) -> Floats:
+        """The worst of the views."""
+        return worst([self._each.largest_gap(seen) for seen in self.seen(counts)])
+
+    def lowest_ratio(self, counts: Floats, favourable: int = POSITIVE) -> Floats:
+        """The worst of the views."""
+        return -worst([-self._each.lowest_ratio(seen, favourable) for seen in self.seen(counts)])
+
+    def deltas(self, counts: Floats) -> dict[str, Floats]:
+        """The difference δ per gap and view."""
+        return {
+            f"{name}[{view.name}]": delta
+            for view, seen in zip(self.views, self.seen(counts), strict=True)
+            for name, delta in self._each.deltas(seen).items()
+        }
+
+
+def worst(of_views: list[Floats]) -> Floats:
+    """The highest of the values that are defined."""
+    highest: Floats = np.fmax.reduce(of_views)
+    return highest
 
 
 class StatisticalParity(FairnessNotion):

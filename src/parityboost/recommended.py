@@ -111,7 +111,7 @@ class ParityBoostClassifier(FairClassifier):
     class_weight : {"auto", "balanced", "balanced_groups"}, dict or None, default="auto"
         The starting weights. ``"auto"`` suits them to what is wished: as they are to ``maximize="accuracy"``, by what
         the mistakes cost if that was given, and else equal for both classes of every group, or if nothing is compared
-        for both classes.
+        or ``groups`` of several attributes are, for both classes.
     threshold : float, "auto" or "per_group", default="auto"
         The decision threshold: chosen on rows that were held out, for all or per group; or a number.
     interaction_cst : {"pairwise", "no_interactions"}, list of sets or None, default=None
@@ -161,10 +161,15 @@ class ParityBoostClassifier(FairClassifier):
         The label that is favourable to the person, which reports compare the groups' shares of. None is not stated.
     sensitive_feature : str, int, list or None, default=None
         The column(s) of X that hold the sensitive attribute.
+    blind : bool, default=False
+        Whether these columns are no features of the model; X may then come without them when it predicts.
+    groups : {"crossed", "each", "both"}, default="crossed"
+        Which groups of several sensitive columns are compared: all combinations, the values of each column by itself,
+        or both.
     bands : dict or None, default=None
         Where to cut numeric sensitive columns.
     missing_group : str or None, default=None
-        The group of rows whose sensitive value is missing.
+        The group of rows whose sensitive value is missing; ``"ignore"`` for none.
     n_jobs : int or None, default=None
         Number of threads at most, one for each training; a small table is trained faster by one. The model does not
         depend on it.
@@ -256,6 +261,8 @@ class ParityBoostClassifier(FairClassifier):
     positive: Any = None
     favourable: Any = None
     sensitive_feature: Any = None
+    groups: str = "crossed"
+    blind: bool = False
     bands: dict[Any, Any] | None = None
     missing_group: str | None = None
     n_jobs: int | None = None
@@ -339,11 +346,12 @@ class ParityBoostClassifier(FairClassifier):
         from ._fit.trees import read_orders
 
         settings = replace(about.settings, max_violation=None)
-        start = read_class_weight(self.starting_weights(about.labels.outcomes), about.labels.outcomes)
+        outcomes, views = about.labels.outcomes, settings.notion.views
+        start = read_class_weight(self.starting_weights(outcomes, len(views)), outcomes)
         shape = self._shape([column.name for column in table.bundles.binner.columns])
 
         def make_learner(train: Any, selection: Any, other: Any = None, start: Any = start) -> Any:
-            factors = starting_factors(train.sample.totals, start)
+            factors = starting_factors(train.sample.totals, start, views)
             return self._native_learner(table.bundles, train, selection, factors, unit, other or shape)
 
         @contextmanager
@@ -376,13 +384,15 @@ class ParityBoostClassifier(FairClassifier):
         """Whether a plain model is trained as well: it would be the same one without a notion and weights."""
         return self.dial and (bool(settings.notion.gaps) or self.starting_weights() is not None)
 
-    def starting_weights(self, outcomes: Any = (0, 1)) -> Any:
+    def starting_weights(self, outcomes: Any = (0, 1), n_views: int = 1) -> Any:
         """The starting weights that ``class_weight`` means: a name, a factor for each label, or None.
 
         Parameters
         ----------
         outcomes : array-like of two labels
             The negative and the positive one.
+        n_views : int
+            How many views of the groups are compared: no weights make the groups of all of them equal.
         """
         if not (isinstance(self.class_weight, str) and self.class_weight == "auto"):
             return self.class_weight
@@ -392,7 +402,7 @@ class ParityBoostClassifier(FairClassifier):
             return {label: max(cost, least) for label, cost in zip(list(outcomes), aim, strict=True)}
         if aim == "accuracy":
             return None
-        return "balanced_groups" if get_notion(self.notion).gaps else "balanced"
+        return "balanced_groups" if get_notion(self.notion).gaps and n_views < 2 else "balanced"
 
     def _folds(
         self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str], unit: float

@@ -471,3 +471,138 @@ def test_with_scores_there_is_an_explorer_with_the_predictions_as_its_mark():
     other_way = audit(y, 1 - p, sensitive_features=who, scores=scores)
     assert other_way.explorer.record["models"][0]["own"] is None  # no cut-off of the scores gives these
     assert audit(y, p, sensitive_features=who).explorer is None
+
+
+# Unknown groups
+
+
+def unknown_people(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    y, sex = rng.random(n) < 0.4, rng.choice(["f", "m"], n)
+    predicted = rng.random(n) < 0.3 + 0.3 * y - 0.1 * (sex == "f")
+    frame = pd.DataFrame({"sex": sex, "town": rng.choice(["x", "y", "z"], n)})
+    frame.loc[rng.random(n) < 0.2, "sex"] = None
+    frame.loc[rng.random(n) < 0.1, "town"] = None
+    return y.astype(int), predicted.astype(int), frame
+
+
+def test_rows_of_unknown_group_are_in_no_group_and_count_overall():
+    y, p, frame = unknown_people()
+    found = audit(y, p, sensitive_features=frame, missing_group="ignore", n_bootstrap=100)
+    assert found.settings["n"] == len(y)
+    assert found.overall.loc["accuracy", "value"] == pytest.approx((y == p).mean())
+    n_unknown = {"sex": frame["sex"].isna().sum(), "town": frame["town"].isna().sum()}
+    n_unknown["sex & town"] = frame.isna().any(axis=1).sum()
+    assert found.settings["unknown"] == n_unknown
+    known = frame["sex"].notna().to_numpy()
+    alone = audit(y[known], p[known], sensitive_features=frame[["sex"]][known], n_bootstrap=100)
+    own = found.groups[found.groups["attribute"] == "sex"]
+    pd.testing.assert_frame_equal(own.reset_index(drop=True), alone.groups)
+    own = found.measures[found.measures["attribute"] == "sex"].drop(columns="worst")
+    pd.testing.assert_frame_equal(own.reset_index(drop=True), alone.measures)
+    assert any("sex: unknown for" in sentence for sentence in found.summary())
+    assert "worst" not in alone.measures and "unknown" not in alone.settings
+
+
+def test_the_worst_gap_is_that_of_the_worst_group_for_all_who_are_unknown():
+    y, p, frame = unknown_people()
+    found = audit(y, p, sensitive_features=frame, missing_group="ignore", n_bootstrap=100)
+    for attribute in ("sex", "town"):
+        told = found.measures[found.measures["attribute"] == attribute].set_index("measure")
+        filled = [frame[[attribute]].fillna(group) for group in frame[attribute].dropna().unique()]
+        by_hand = [audit(y, p, sensitive_features=each, n_bootstrap=100).measures for each in filled]
+        worst = pd.concat(by_hand).groupby("measure")["value"].max()
+        pd.testing.assert_series_equal(told["worst"].sort_index(), worst, check_names=False)
+        assert (told["worst"] >= 0).all()
+
+
+def test_many_unknown_groups_are_warned_of_and_none_known_is_refused():
+    y, p, frame = unknown_people()
+    few = frame.assign(sex=frame["sex"].where(np.arange(len(y)) % 3 == 0))
+    with pytest.warns(UserWarning, match="the sex of 7. % of the rows is unknown"):
+        audit(y, p, sensitive_features=few[["sex"]], missing_group="ignore", n_bootstrap=100)
+    with pytest.raises(ValueError, match="sensitive attribute 'sex' is missing in all rows"):
+        audit(y, p, sensitive_features=frame.assign(sex=None), missing_group="ignore")
+    with pytest.raises(ValueError, match="has a group called 'ignore' already"):
+        audit(y, p, sensitive_features=frame.replace({"sex": {"f": "ignore"}}), missing_group="ignore")
+    with pytest.raises(ValueError, match="for audits with outcomes"):
+        audit(None, p, sensitive_features=frame, missing_group="ignore")
+    named = audit(y, p, sensitive_features=frame[["sex"]], missing_group="not told", n_bootstrap=100)
+    assert named.groups["group"].tolist() == ["f", "m", "not told"]
+
+
+# Among people who are alike
+
+
+def departments(rng, n, gap=0.0):
+    """Women apply where few are taken; within a department both are taken alike, but for the gap."""
+    sex = rng.choice(["f", "m"], n)
+    hard = rng.random(n) < np.where(sex == "f", 0.8, 0.3)
+    y = rng.random(n) < 0.5
+    p = rng.random(n) < np.where(hard, 0.2, 0.7) - gap * (sex == "f")
+    return y.astype(int), p.astype(int), pd.DataFrame({"sex": sex}), pd.DataFrame({"department": np.where(hard, 1, 2)})
+
+
+def test_conditional_gaps_are_those_within_strata_and_their_standardised_mean():
+    y, p, sex, control = departments(np.random.default_rng(0), 4000)
+    w = np.random.default_rng(1).gamma(2.0, 1.0, len(y))
+    for weights in (None, w):
+        given = {"sample_weight": weights, "n_bootstrap": 100}
+        found = audit(y, p, sensitive_features=sex, control_features=control, **given)
+        table = found.conditional.set_index(["measure", "stratum"])
+        each = np.ones(len(y)) if weights is None else weights
+        for measure, rows in (
+            ("statistical_parity", y >= 0),
+            ("equal_opportunity", y == 1),
+            ("predictive_equality", y == 0),
+        ):
+            rates, shares = {}, {}
+            for stratum in (1, 2):
+                inside = rows & (control["department"] == stratum).to_numpy()
+                shares[stratum] = each[inside].sum() / each[rows].sum()
+                for group in ("f", "m"):
+                    mine = inside & (sex["sex"] == group).to_numpy()
+                    rates[group, stratum] = np.average(p[mine], weights=each[mine])
+                gap = abs(rates["f", stratum] - rates["m", stratum])
+                row = table.loc[measure, str(stratum)]
+                assert row["value"] == pytest.approx(gap) and row["lower"] <= gap <= row["upper"]
+            both = {g: sum(shares[k] * rates[g, k] for k in (1, 2)) for g in ("f", "m")}
+            row = table.loc[measure, "all, standardised"]
+            assert row["value"] == pytest.approx(abs(both["f"] - both["m"]))
+            assert row["lower"] <= row["value"] <= row["upper"]
+    marginal = found.measures.set_index("measure").loc["statistical_parity"]
+    assert marginal["lower"] > 0.15 > table.loc["statistical_parity", "all, standardised"]["upper"]
+    assert "of people alike in department" in " ".join(found.summary())
+    assert "among people alike in department" in str(found) and found.to_dict()["conditional"]
+    assert "among people alike in department" in found.to_markdown()
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.1])
+def test_intervals_of_standardised_gaps_cover_the_truth(gap):
+    rng, hits = np.random.default_rng(3), 0
+    for _ in range(200):
+        y, p, sex, control = departments(rng, 600, gap)
+        table = audit(y, p, sensitive_features=sex, control_features=control, n_bootstrap=100).conditional
+        row = table[(table["measure"] == "statistical_parity") & (table["stratum"] == "all, standardised")].iloc[0]
+        hits += row["lower"] <= gap <= row["upper"]
+    assert hits >= 184  # 95 % of 200 is 190, and 183 or fewer would be chance once in a thousand
+
+
+def test_strata_without_a_group_are_left_out_of_the_mean_and_said():
+    y, p, sex, control = departments(np.random.default_rng(0), 2000)
+    control = control.astype(str)
+    men = np.flatnonzero(sex["sex"] == "m")
+    control.iloc[men[:100], 0] = "men only"
+    sex.iloc[men[100:103], 0] = "few"
+    table = audit(y, p, sensitive_features=sex, control_features=control, n_bootstrap=100).conditional
+    row = table[(table["measure"] == "statistical_parity") & (table["stratum"] == "all, standardised")].iloc[0]
+    assert row["note"] == "left out, too small: few; of 2 of 3 strata, those with all groups: 95 % of people"
+    alone = table[(table["measure"] == "statistical_parity") & (table["stratum"] == "men only")].iloc[0]
+    assert np.isnan(alone["value"])
+    nowhere = audit(y, p, sensitive_features=sex, control_features=sex, n_bootstrap=100)
+    assert nowhere.conditional["value"].isna().all()
+    assert any("cannot be compared" in sentence for sentence in nowhere.summary())
+    with pytest.raises(ValueError, match="y_true has 2000 values, control_features 3"):
+        audit(y, p, sensitive_features=sex, control_features=[1, 2, 3])
+    with pytest.raises(ValueError, match="control_features is for audits with outcomes"):
+        audit(None, p, sensitive_features=sex, control_features=control)

@@ -85,6 +85,7 @@ def _measures(menu: Menu, place: int, notion: FairnessNotion, favourable: int, c
         "accuracy": float(accuracy(total)),
         "balanced_accuracy": 1.0 - float(balanced_error_rate(counts)),
         "largest_gap": float(notion.largest_gap(counts)),
+        **({"widest_in": _widest(counts, notion)} if notion.views else {}),
         "gap_lower": gap[0],
         "gap_upper": gap[1],
         "lowest_ratio": float(notion.lowest_ratio(counts, favourable)) if notion.gaps else np.nan,
@@ -93,13 +94,25 @@ def _measures(menu: Menu, place: int, notion: FairnessNotion, favourable: int, c
     }
 
 
+def _widest(counts: Floats, notion: FairnessNotion) -> str:
+    """The view with the largest gap."""
+    gaps = np.array([notion.each.largest_gap(seen) for seen in notion.seen(counts)], dtype=np.float64)
+    known = np.nan_to_num(gaps, nan=-1.0)
+    return notion.views[int(known.argmax())].name
+
+
 def _intervals(
     counts: Floats, notion: FairnessNotion, favourable: int, confidence: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Of the largest gap and of the lowest ratio, from rows that are counted."""
+    """Of the largest gap and of the lowest ratio, from rows that are counted; of several views of the worst."""
     nothing = (np.nan, np.nan)
     if not notion.gaps or len(counts) < 2:
         return nothing, nothing
+    if notion.views:
+        of_views = [_intervals(seen, notion.each, favourable, confidence) for seen in notion.seen(counts)]
+        gap_low, gap_high = np.fmax.reduce([of_gap for of_gap, _ in of_views]).tolist()
+        low, high = np.fmin.reduce([of_ratio for _, of_ratio in of_views]).tolist()
+        return (gap_low, gap_high), (low, high)
     rng = np.random.default_rng(0)
     rates, given = [], []
     for gap in notion.gaps:

@@ -83,6 +83,7 @@ def points_of(theta: Any, thresholds: Floats, counts: Floats, notion: FairnessNo
         "er": error_rate(counts),
         "violation": notion.violation(counts),
         "objective": notion.objective(counts, c),
+        **notion.by_view(counts),
     }
 
 

@@ -132,18 +132,14 @@ class Menu:
         blends = self.stage[at] // len(self.shifts)
         return best_points([points_of(blends + 1, thresholds, self.counts(at), notion, c)], c, own)
 
-    @property
-    def is_large(self) -> bool:
-        """Whether the rows are enough to choose a blend and a shift by them."""
-        return bool(self.totals.min() * self.unit >= MIN_ROWS_FOR_MORE)
-
-    def offered(self, wishes: Wishes, fair: float = 1.0) -> NDArray[np.bool_]:
+    def offered(self, wishes: Wishes, notion: FairnessNotion, fair: float = 1.0) -> NDArray[np.bool_]:
         """The options that a choice may take: of few rows only the fair model, and under a limit the plain one."""
         there = np.ones(len(self), dtype=np.bool_)
         if self.only is not None:
             there &= self.thresholds == self.only
-        if not self.is_large:
-            few = (fair,) if wishes.limit is None and wishes.min_ratio is None else (fair, 0.0)
+        is_strict = wishes.limit is None and wishes.min_ratio is None
+        if not _is_large(self.totals, notion, self.unit, is_strict):
+            few = (fair,) if is_strict else (fair, 0.0)
             there &= np.isin(np.array(self.weights)[self.stage // len(self.shifts)], few)
         return there
 
@@ -161,7 +157,7 @@ class Menu:
         A choice keeps the share ``keep`` of the balanced accuracy over chance that the best choice has of those that
         need not be fair: else a model that says the same of everyone would keep any limit.
         """
-        there = np.flatnonzero(self.offered(wishes) if among is None else among)
+        there = np.flatnonzero(self.offered(wishes, notion) if among is None else among)
         counts = self.counts(there)
         error, ber = wishes.error(counts, c), balanced_error_rate(counts)
         kept = wishes.kept(counts, favourable)
@@ -236,7 +232,7 @@ def make_menu(
     """
     n_groups, totals = selection.n_groups, selection.totals
     only = None if isinstance(settings.threshold, str) else float(settings.threshold)
-    is_large = totals.min() * unit >= MIN_ROWS_FOR_MORE
+    is_large = _is_large(totals, settings.notion, unit)
     shifts: tuple[float, ...] = (0.0,)
     if n_groups > 1 and only is None and (per_group or (may_shift and is_large)):
         shifts = SHIFTS if is_large else (0.0, BEST_SHIFT)
@@ -267,6 +263,15 @@ def make_menu(
         per_group,
         only,
     )
+
+
+def _is_large(totals: Floats, notion: FairnessNotion, unit: float, is_strict: bool = True) -> bool:
+    """Whether the rows of either class of any group are enough to choose a blend and a shift by them.
+
+    If it is not so strict, as under a limit that says what is wanted, then of the groups of one view.
+    """
+    of_views = [bool(seen.min() * unit >= MIN_ROWS_FOR_MORE) for seen in notion.seen(totals[..., None])]
+    return all(of_views) if is_strict else any(of_views)
 
 
 def _vector(selection: SelectionData, margin: Floats, settings: Settings, unit: float, per_group: bool) -> Floats:

@@ -24,7 +24,7 @@ from .._stats.rates import (
     selection_rate,
     spread,
 )
-from ..notions import FairnessNotion, NoNotion
+from ..notions import FairnessNotion, NoNotion, worst
 from .settings import SAME_OBJECTIVE, Settings
 
 # So many counts are looked at together: the thresholds of many rows and many groups need not fit into memory at once.
@@ -78,14 +78,17 @@ def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
     The largest of many noisy differences is mostly noise. So each group's rate is drawn towards the rate of everyone,
     the more so the fewer instances it is a share of: by one half if there are ``HALF_BELIEVED`` of them.
     """
-    if type(notion).violation is not FairnessNotion.violation:  # a notion with a violation of its own
+    if type(notion.each).violation is not FairnessNotion.violation:  # a notion with a violation of its own
         return notion.violation(counts)
-    total = np.zeros(counts.shape[:-3])
-    for gap in notion.gaps:
-        size = counts[..., list(gap.of), :].sum(axis=(-2, -1))
-        common = gap.rate(counts.sum(axis=-3))[..., None]
-        total = total + spread(common + size / (size + HALF_BELIEVED) * (gap.rate(counts) - common))
-    return total
+    everyone, of_views = counts.sum(axis=-3), []
+    for seen in notion.seen(counts):
+        total = np.zeros(counts.shape[:-3])
+        for gap in notion.gaps:
+            size = seen[..., list(gap.of), :].sum(axis=(-2, -1))
+            common = gap.rate(everyone)[..., None]
+            total = total + spread(common + size / (size + HALF_BELIEVED) * (gap.rate(seen) - common))
+        of_views.append(total)
+    return worst(of_views)
 
 
 def yardstick_of(totals: Floats, mass_unit: float, settings: Settings, unit: float) -> Any:
@@ -95,22 +98,38 @@ def yardstick_of(totals: Floats, mass_unit: float, settings: Settings, unit: flo
     """
     notion = settings.notion
     rates = [gap.rate for gap in notion.gaps]
-    if type(notion).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
+    if type(notion.each).violation is not FairnessNotion.violation or not all(rate in COUNTED_RATES for rate in rates):
         return None
-    belief = np.ones((len(rates), len(totals)))
-    if settings.keep > 0:
+    parts = [totals] if not notion.views else [view.sum(totals, 0) for view in notion.views]
+    n_compared = [len(part) for part in parts]
+    places = np.empty((1, 0), dtype=np.int64)
+    if notion.views:
+        group_of = np.array([view.group_of for view in notion.views])
+        for v, none in enumerate(list(group_of < 0)):
+            if none.any():
+                parts[v] = np.concatenate([parts[v], totals[none].sum(axis=0, keepdims=True)])
+        sizes = np.array([len(part) for part in parts])[:, None]
+        places = np.where(group_of < 0, sizes - 1, group_of)
+        places = np.concatenate([places, sizes + places], axis=1)
+    most = max(map(len, parts))
+    shape = len(parts), len(rates), most
+    masses, beliefs, belief_of = np.zeros((len(parts), 2 * most)), np.ones(shape), np.zeros(shape, dtype=np.int64)
+    n_beliefs = 1
+    for v, part in enumerate(parts):
+        masses[v, : part.size] = part.T.ravel() / mass_unit
         for k, gap in enumerate(notion.gaps):
-            size = totals[:, list(gap.of)].sum(axis=1) * unit
-            belief[k] = size / (size + HALF_BELIEVED)
-    beliefs = np.ones((len(rates), max((len(np.unique(each)) for each in belief), default=1)))
-    belief_of = np.zeros(belief.shape, dtype=np.int64)
-    for k, each in enumerate(belief):
-        found, belief_of[k] = np.unique(each, return_inverse=True)
-        beliefs[k, : len(found)] = found
+            size = part[:, list(gap.of)].sum(axis=1) * unit
+            each, belief_of[v, k, : len(part)] = np.unique(
+                size / (size + HALF_BELIEVED) if settings.keep > 0 else np.ones(len(part)), return_inverse=True
+            )
+            beliefs[v, k, : len(each)] = each
+            n_beliefs = max(n_beliefs, len(each))
     kinds = np.array([COUNTED_RATES.index(rate) for rate in rates], dtype=np.int64)
     from .._engine.kernels.thresholds import Yardstick  # numba is needed only now
 
-    return Yardstick(totals.T.ravel() / mass_unit, kinds, beliefs, belief_of, float(settings.c))
+    n_groups = np.array(list(map(len, parts)))
+    trimmed = np.ascontiguousarray(beliefs[:, :, :n_beliefs])
+    return Yardstick(kinds, float(settings.c), places, n_groups, np.array(n_compared), masses, trimmed, belief_of)
 
 
 def first_minimum(values: Floats) -> int:
@@ -148,6 +167,7 @@ class SelectionData:
     weight: Floats  # empty for equal weights
     n_groups: int
     margins: Callable[[], Iterator[Floats]]
+    groups: NDArray[Any] | None = None  # where they are not the model's
 
     def __copy__(self) -> SelectionData:
         return self
@@ -159,7 +179,13 @@ class SelectionData:
         return type(None), ()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"cell": np.empty(0, dtype=np.intp), "weight": np.empty(0), "n_groups": 0, "margins": None}
+        return {
+            "cell": np.empty(0, dtype=np.intp),
+            "weight": np.empty(0),
+            "n_groups": 0,
+            "margins": None,
+            "groups": None,
+        }
 
     def __len__(self) -> int:
         return len(self.cell)

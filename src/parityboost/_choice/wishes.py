@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._arrays import Floats
 from .._stats.rates import NEGATIVE, POSITIVE, balanced_error_rate, error_rate, false_positive_rate, ratio
-from ..notions import FairnessNotion
+from ..notions import FairnessNotion, worst
 from .settings import SAME_OBJECTIVE
 
 COSTS = ("false_positive", "false_negative")
@@ -142,13 +142,14 @@ class Wishes:
     def limits(self, counts: Floats, notion: FairnessNotion, favourable: int) -> dict[str, tuple[Floats, float, int]]:
         """The same of the wishes about differences between groups."""
         found: dict[str, tuple[Floats, float, int]] = {}
-        compared = self.compared(counts)
+        compared, each = [self.compared(seen) for seen in notion.seen(counts)], notion.each
         if self.limit is not None:
-            found["limit"] = notion.largest_gap(compared), self.limit, -1
+            found["limit"] = worst([each.largest_gap(seen) for seen in compared]), self.limit, -1
         if self.min_ratio is not None:
-            found["min_ratio"] = notion.lowest_ratio(compared, favourable), self.min_ratio, 1
+            ratios = [each.lowest_ratio(seen, favourable) for seen in compared]
+            found["min_ratio"] = np.fmin.reduce(ratios), self.min_ratio, 1
         if self.max_violation is not None:
-            found["max_violation"] = notion.violation(compared), self.max_violation, -1
+            found["max_violation"] = worst([each.violation(seen) for seen in compared]), self.max_violation, -1
         return found
 
     def aim(self, c: float = 1.0) -> str:

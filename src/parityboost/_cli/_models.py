@@ -18,7 +18,7 @@ from .._io.limits import too_large
 from .._io.model_json import to_bytes
 from .._model.glass_box import FitWarning
 from .._stats import rates as _rates
-from .._table.grouping import AS_GIVEN, Grouping
+from .._table.grouping import AS_GIVEN, IGNORE, Grouping, viewed
 from .._table.reading import Labels
 from .._table.sources import check_finite
 from ..adaboost import AdaBoostClassifier
@@ -186,16 +186,21 @@ def train(
     if share:
         predicted = model.predict(X_new, **({"sensitive_features": raw_new} if needs_groups(model) else {}))
         options = {"sensitive_features": s_new, "positive_label": model.positive_, "favourable": model.favourable_}
-        found = audit_predictions(true, predicted, sample_weight=weights_new, **options)
+        ignored: dict[str, Any] = {}
+        if grouping.missing_group == IGNORE:
+            names = pd.DataFrame(s_new)
+            ignored = {"sensitive_features": names.mask(names == IGNORE), "missing_group": IGNORE}
+        found = audit_predictions(true, predicted, sample_weight=weights_new, **(options | ignored))
         lines += [f"On {len(X_new):,} rows that were held out:", "", str(found), ""]
         too_far = exceeding(found.measures, page.fail_above, [measure_of(notion.name)])
         others = [other.predict(X_new) for other in (baseline, plain) if other is not None]
         of_groups = {"sensitive_features": s_new, "sample_weight": weights_new}
-        counts = [  # of truth values, since labels that are text and a number cannot be sorted
-            group_counts(y_new.to_numpy() == 1, labelled == model.positive_, **of_groups)[0]
+        counted = [  # of truth values, since labels that are text and a number cannot be sorted
+            group_counts(y_new.to_numpy() == 1, labelled == model.positive_, **of_groups)
             for labelled in (predicted, *others)
         ]
-        lines += [*_beside(counts, notion, type(model).__name__.removesuffix("Classifier")), ""]
+        counts, seen = [found for found, _ in counted], viewed(model.about_.settings.notion, counted[0][1])
+        lines += [*_beside(counts, seen, type(model).__name__.removesuffix("Classifier")), ""]
         if plain is not None:
             _warn_of_no_gain(others[-1], found, true, predicted, options | of_groups, notion)
     lines.append(f"Model: {'standard output' if is_standard(model_path) else model_path}")
@@ -394,6 +399,7 @@ def audit(
     target: str,
     prediction: str,
     sensitive: list[str],
+    control: list[str],
     named: dict[str, str | None],
     stated: dict[str, Any],
     grouping: Grouping,
@@ -412,7 +418,7 @@ def audit(
         raise ValueError("--explorer needs --scores: what the page moves along are cut-offs of a score")
     with as_files(data=data) as files:
         table = read_file(files["data"], text_format)
-    roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive}
+    roles = {"target": [target], "prediction": [prediction], "sensitive": sensitive, "control": control}
     check_named(table, **roles, **{role: [name] if name else [] for role, name in named.items()})
     if len(table) == 0:
         raise ValueError(f"{data} has no rows, so there is nothing to audit")
@@ -420,7 +426,11 @@ def audit(
         for name in names:
             distinct_values(role, table[name])  # says so if they cannot be told apart
     numbers = {role: read_numbers(table[name], f"--{role}") if name else None for role, name in named.items()}
-    groups = grouping.apply(table[sensitive])
+    if control:
+        stated["control_features"] = table[control]
+    is_ignored = grouping.missing_group == IGNORE
+    stated["missing_group"] = IGNORE if is_ignored else None
+    groups = (Grouping(grouping.bands) if is_ignored else grouping).apply(table[sensitive])
     stated |= {"sensitive_features": groups, "scores": numbers["scores"], "sample_weight": numbers["weights"]}
     found = audit_predictions(table[target], table[prediction], **stated)
     told, too_far = [str(found)], exceeding(found.measures, page.fail_above, measures)

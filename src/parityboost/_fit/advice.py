@@ -20,7 +20,7 @@ from .._choice.thresholds import candidates
 from .._choice.wishes import Wishes
 from .._model.glass_box import NO_WISHES, About
 from .._stats.rates import balanced_error_rate
-from .._table.grouping import first_few, group_names
+from .._table.grouping import MANY_UNKNOWN, first_few, group_names, views_of
 from .loop import Boosted
 
 # A class that is predicted so much less often than it occurs is hardly predicted at all.
@@ -231,26 +231,34 @@ class Fitted:
         )
 
     def _groups(self) -> list[str]:
-        """Where rates are mostly chance: of many groups, and of small ones."""
-        notion, groups, labels = self.about.settings.notion, group_names(self.about.groups), self.about.labels.shown
-        found = []
-        if len(groups) > MANY_GROUPS and notion.gaps:
-            found.append(
-                f"{len(groups)} groups: the largest difference between so many is mostly chance. Cut columns of "
-                "numbers with bands (--bands), or merge groups"
-            )
-        sizes = self.boosted.choice.chosen.sum(axis=-1) * self.unit
-        small: dict[str, str] = {}
-        for gap in notion.gaps:
-            n = sizes[:, list(gap.of)].sum(axis=1)
-            what = f"of class {labels[gap.of[0]]!r}" if len(gap.of) == 1 else "rows"
-            for k in np.flatnonzero((n > 0) & (n < FEW_EXAMPLES - SAME_OBJECTIVE)):
-                small.setdefault(groups[k], f"{groups[k]!r} ({n[k]:.3g} {what})")
+        """Where rates are mostly chance: of many groups, of small ones, and where the groups of most are unknown."""
+        notion, labels, counts = self.about.settings.notion, self.about.labels.shown, self.boosted.choice.chosen
+        found, small = [], dict[str, str]()
+        views = views_of(notion, self.about.groups)
+        for view, seen in zip(views, notion.seen(counts), strict=True):
+            names, by = group_names(view.groups), f" by {view.name!r}" if view.name else ""
+            unknown = 1.0 - float(seen.sum() / counts.sum())
+            if unknown > MANY_UNKNOWN and self.about.grouping.groups != "both":
+                found.append(
+                    f"the group{by} of {100 * unknown:.0f} % of the rows is unknown: what is measured of the others "
+                    "says little about everyone"
+                )
+            if len(names) > MANY_GROUPS and notion.gaps:
+                found.append(
+                    f"{len(names)} groups{by}: the largest difference between so many is mostly chance. Cut columns of "
+                    "numbers with bands (--bands), or merge groups"
+                )
+            sizes = seen.sum(axis=-1) * self.unit
+            for gap in notion.gaps:
+                n = sizes[:, list(gap.of)].sum(axis=1)
+                what = f"of class {labels[gap.of[0]]!r}" if len(gap.of) == 1 else "rows"
+                for k in np.flatnonzero((n > 0) & (n < FEW_EXAMPLES - SAME_OBJECTIVE)):
+                    small.setdefault(names[k], f"{names[k]!r} ({n[k]:.3g} {what})")
         if small:
             found.append(
                 f"groups with fewer than {FEW_EXAMPLES} examples among the rows that θ is chosen on: "
                 f"{first_few(list(small.values()))}. Their rates are mostly chance: "
-                f"{'merge groups, or ' if len(groups) > 2 else ''}give more rows"
+                f"{'merge groups, or ' if max(len(view.groups) for view in views) > 2 else ''}give more rows"
             )
         return found
 

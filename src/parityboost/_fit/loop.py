@@ -7,7 +7,7 @@ weak learner h_j alone when the costs are not cumulative.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from .._choice.thresholds import COUNTED_RATES, Counting
 from .._engine.cpu import ABOVE_THRESHOLD, ABOVE_ZERO, BY_LEARNER
 from .._engine.kernels.boosting import PERFECT_ERROR, Charges, alpha_of, charge
 from .._model.grid import ALPHA_GRID
-from ..notions import FairnessNotion, Gap
+from ..notions import FairnessNotion, Gap, View
 
 MAX_TOGETHER = 32  # rounds that are boosted in one call
 
@@ -118,8 +118,8 @@ def _counts(sample: Any, positives: Any, kind: int) -> Floats:
 
 def charges_of(notion: FairnessNotion, epsilon: float) -> Charges | None:
     """What a kernel makes groups pay for; None if the notion has costs or rates of its own."""
-    gaps = notion.gaps
-    costs = getattr(notion.costs, "__func__", None)
+    gaps, views = notion.gaps, notion.views
+    costs = getattr(notion.each.costs, "__func__", None)
     plain = all(type(gap) is Gap and gap.rate in COUNTED_RATES for gap in gaps)
     if costs is not FairnessNotion.costs or not plain:
         return None
@@ -131,7 +131,11 @@ def charges_of(notion: FairnessNotion, epsilon: float) -> Charges | None:
         boosts[k, list(gap.boosts)], ahead[k, list(gap.boosts_ahead)] = True, True
     kinds = np.array([COUNTED_RATES.index(gap.rate) for gap in gaps], dtype=np.int64)
     high_is_good = np.array([gap.high_is_good for gap in gaps], dtype=np.bool_)
-    return Charges(kinds, high_is_good, boosts, ahead, float(epsilon))
+    n_cells = len(views[0].group_of) if views else 0
+    group_of = np.array([view.group_of for view in views], dtype=np.int64).reshape(len(views), n_cells)
+    sizes = np.array([len(view.groups) for view in views], dtype=np.int64)
+    room = np.empty((n_cells, 2, 2)), np.empty((n_cells, 2))
+    return Charges(kinds, high_is_good, boosts, ahead, float(epsilon), group_of, sizes, *room)
 
 
 @dataclass(frozen=True)
@@ -210,11 +214,12 @@ def boost(
     return Boosted(rounds, offers.choose(), stopped or "n_estimators")
 
 
-def starting_factors(totals: Floats, class_weight: str | Floats | None) -> Floats:
+def starting_factors(totals: Floats, class_weight: str | Floats | None, views: Sequence[View] = ()) -> Floats:
     """What D¹ multiplies the sample weights of each cell by.
 
     That is equal mass per class or per (class, group) cell, or a given factor for each of the two classes.
-    ``totals[group, class]`` is the sample weight of each cell.
+    ``totals[group, class]`` is the sample weight of each cell. Where views of the cells are compared, each view says
+    what makes its groups equal, and a cell gets the mean; what is in no group of a view has the mean weight there.
     """
     if class_weight is None:
         factors = np.ones_like(totals)
@@ -222,6 +227,18 @@ def starting_factors(totals: Floats, class_weight: str | Floats | None) -> Float
         factors = np.broadcast_to(class_weight, totals.shape)
     elif class_weight == "balanced":
         factors = np.broadcast_to(1.0 / totals.sum(axis=0), totals.shape)
-    else:  # an empty cell has no rows that would read its factor
+    elif not views:  # an empty cell has no rows that would read its factor
         factors = 1.0 / np.where(totals > 0.0, totals, 1.0)
+    else:
+        factors = np.mean([_equal_groups(totals, view) for view in views], axis=0)
     return factors.T.ravel()
+
+
+def _equal_groups(totals: Floats, view: View) -> Floats:
+    """What gives all groups of a view the same weight of a class, of which there is one in all."""
+    of_groups, everyone = view.sum(totals, 0), totals.sum(axis=0)
+    there = of_groups > 0.0
+    each = of_groups.sum(axis=0) / everyone / np.maximum(there.sum(axis=0), 1)
+    by_group = np.where(there, each / np.where(there, of_groups, 1.0), 0.0)
+    found: Floats = np.concatenate([by_group, 1.0 / everyone[None]])[list(view.group_of)]  # -1 is the last
+    return found

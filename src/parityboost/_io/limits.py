@@ -10,6 +10,7 @@ from ..notions import FairnessNotion
 # and containers are told by their commas and brackets, before they are parsed: in memory they are many times as large.
 MAX_BYTES, MAX_COMMAS, MAX_CONTAINERS = 1 << 28, 10_000_000, 2_000_000
 MAX_COLUMNS, MAX_ROUNDS, MAX_GROUPS, MAX_HISTORY, MAX_LIST = 200_000, 100_000, 100_000, 200_000, 200_000
+MAX_VIEWS = 1_000
 PER_ROUND = 30  # values in a file that do not depend on the groups, rather more than there are
 
 

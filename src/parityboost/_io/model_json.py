@@ -30,15 +30,15 @@ from .._model.glass_box import About
 from .._model.grid import all_on_grid
 from .._model.trees import EstimatorRounds, TreeRounds
 from .._table.binning import Binner
-from .._table.grouping import Grouping
+from .._table.grouping import AS_GIVEN, Grouping, as_tuple
 from .._table.reading import Labels as TwoLabels
 from .._table.values import object_array
-from ..notions import NOTION_NAMES, FairnessNotion, get_notion
+from ..notions import NOTION_NAMES, FairnessNotion, Viewed, get_notion
 from . import limits
 from .atomic import write_atomically
 from .json_values import Labels, decode_distinct, decode_value, decode_values, encode_value, one_of, whole
 from .older import upgraded
-from .parts import Average, Chosen, Column, OneOrMore, PerGroup, Stage, Tree, TreePair, exactly, thresholds
+from .parts import Average, Chosen, Column, OneOrMore, PerGroup, Stage, Tree, TreePair, View, exactly, thresholds
 from .strict_json import ModelFileError, Record, at, convert, each, each_field, fail, inside, parse, render, shown_key
 
 __all__ = ["ModelFileError", "load", "save"]
@@ -52,7 +52,7 @@ CLASSES = {
     "SMOTEBoostClassifier": "parityboost.paper.baselines.smoteboost",
 }
 LIBRARIES = ("numpy", "pandas", "scikit-learn", "numba")
-FITTED_WITH = ("notion", "c", "sensitive_feature", "bands", "missing_group")
+FITTED_WITH = ("notion", "c", "sensitive_feature", "bands", "missing_group", "groups", "blind")
 
 
 def save(model: Any, path: Any) -> None:
@@ -152,6 +152,7 @@ class Document(Record, kw_only=True):
     positive: Any = None
     favourable: Any = None
     groups: Annotated[list[Any], Meta(min_length=1, max_length=limits.MAX_GROUPS)]
+    views: Annotated[list[View], Meta(max_length=limits.MAX_VIEWS)] = field(default_factory=list)
     theta: Stage
     threshold: OneOrMore
     chosen: Chosen | None = None
@@ -202,6 +203,7 @@ class Document(Record, kw_only=True):
             positive=encode_value(labels.positive, "positive_") if labels.positive_is_first else None,
             favourable=encode_value(labels.favourable, "favourable_"),
             groups=[encode_value(group, "groups_") for group in about.groups],
+            views=[View.of_view(view) for view in about.settings.notion.views],
             theta=int(model.theta_),
             threshold=np.asarray(model.threshold_, dtype=np.float64).tolist(),
             chosen=None if chosen is None else Chosen(int(chosen[0]), np.asarray(chosen[1]).tolist()),
@@ -229,12 +231,17 @@ class Document(Record, kw_only=True):
             known = [name for name in FITTED_WITH if name in cls._get_param_names()]
             original = make_model(cls, parameters | decode_fields(self.fitted_with, known))
             settings, feature = checked(original._settings), vars(original).get("sensitive_feature")
-            grouping = checked(lambda: Grouping(vars(original).get("bands"), vars(original).get("missing_group")))
+            fields = {name: vars(original).get(name, default) for name, default in vars(AS_GIVEN).items()}
+            grouping = checked(lambda: Grouping(**fields))
         with at("classes"):
             classes = self.classes.read()
         stated = each_field({"positive": self.positive, "favourable": self.favourable}, decode_parameter)
         labels = checked(lambda: TwoLabels.of(classes, **stated))
         groups = object_array(decode_distinct(self.groups, "groups"))
+        if self.views:
+            cells = list(map(as_tuple, groups))
+            views = tuple(each("views", self.views, lambda view: view.read(cells)))
+            settings = replace(settings, notion=Viewed(settings.notion, views))
         binner = Binner(tuple(each("columns", self.columns, Column.read)))
         taken: set[str] = set()
         for j, column in enumerate(self.columns):
@@ -243,7 +250,8 @@ class Document(Record, kw_only=True):
             taken.add(column.name)
         names = object_array([column.name for column in binner.columns]) if self.named_columns else None
         about = About(labels, groups, len(binner.columns), names, settings, feature, grouping, None, self.rows)
-        about, n_groups = replace(about, warnings=tuple(self.warnings)), None
+        is_blind = bool(vars(original).get("blind"))
+        about, n_groups = replace(about, warnings=tuple(self.warnings), blind=is_blind), None
         if self.per_group is not None:
             with at("per_group"):
                 about, n_groups = replace(about, source=self.per_group.read(about, binner)), len(groups)
@@ -331,9 +339,11 @@ def _fitted_with(model: Any) -> dict[str, Any]:
     A notion of the user's own cannot be told in a file: the loaded model measures by its parameter ``notion``.
     """
     about, changed = model._about, {}
-    if about.settings.notion != model._settings().notion and _is_known(about.settings.notion):
-        changed["notion"] = encode_parameter("notion", about.settings.notion)
+    notion = about.settings.notion.each
+    if notion != model._settings().notion and _is_known(notion):
+        changed["notion"] = encode_parameter("notion", notion)
     fitted = {"c": about.settings.c, "sensitive_feature": about.sensitive_feature, **vars(about.grouping)}
+    fitted["blind"] = about.blind
     for name, value in fitted.items():
         was, is_now = (encode_parameter(name, each) for each in (value, vars(model).get(name, value)))
         if was != is_now:

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import UNSET, Meta, UnsetType, field
 
+from .. import notions
 from .._arrays import Floats
 from .._choice import menu
 from .._choice.wishes import COSTS, Wishes
@@ -26,7 +27,7 @@ from .._model.grid import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, all_on_gr
 from .._model.groups import GroupSource
 from .._table.binning import Binner, CategoricalColumn, NumericColumn
 from .json_values import decode_distinct, encode_value, whole
-from .limits import MAX_COLUMNS, MAX_ROUNDS
+from .limits import MAX_COLUMNS, MAX_GROUPS, MAX_ROUNDS
 from .strict_json import ModelFileError, Record, at, each, fail
 
 MAX_SCORE, MAX_WEIGHT, MAX_ALPHA, MAX_THRESHOLD = 1e6, 1e300, 1e3, 1e300
@@ -142,6 +143,29 @@ class Column(Record):
                 fail(flag, "no such field beside 'edges'", True)
         edges = rising(self.edges or [], "edges")
         return NumericColumn(self.name, edges, 0 if self.edges is None else len(edges) + 1)
+
+
+class View(Record):
+    """A partition of the groups into those that are compared."""
+
+    name: str
+    positions: list[Feature]  # of its columns among the sensitive ones
+    groups: list[Any]
+    group_of: list[Annotated[int, Meta(ge=-1, le=MAX_GROUPS)]]  # of each group of the model, -1 for none
+
+    @classmethod
+    def of_view(cls, view: notions.View) -> View:
+        return cls.of(view, groups=[encode_value(group, "views_") for group in view.groups])
+
+    def read(self, cells: list[tuple[Any, ...]]) -> notions.View:
+        groups, n_groups = decode_distinct(self.groups, "groups"), len(cells)
+        each("positions", self.positions, partial(whole, low=0, high=len(cells[0]) - 1))
+        if len(groups) < 2:
+            fail("groups", "at least two values", self.groups)
+        of = exactly(n_groups, self.group_of, "group_of")
+        if set(of) - {-1} != set(range(len(groups))):
+            fail("group_of", f"all numbers from 0 to {len(groups) - 1}", self.group_of)
+        return notions.View(self.name, tuple(self.positions), tuple(groups), tuple(of))
 
 
 class PerGroup(Record):

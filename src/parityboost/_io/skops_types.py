@@ -32,6 +32,8 @@ SKOPS_TYPES = [
     "parityboost.notions.NoNotion",
     "parityboost.notions.PredictiveEquality",
     "parityboost.notions.StatisticalParity",
+    "parityboost.notions.View",
+    "parityboost.notions.Viewed",
     "parityboost.paper.baselines._linear.CategoryColumns",
     "parityboost.paper.baselines._linear.Design",
     "parityboost.paper.baselines._linear.NumberColumns",

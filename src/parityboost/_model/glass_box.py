@@ -17,9 +17,20 @@ from .._choice.settings import Settings
 from .._choice.wishes import Wishes
 from .._stats.rates import accuracy, balanced_error_rate
 from .._table.binning import Binner, Column
-from .._table.grouping import AS_GIVEN, Grouping
+from .._table.grouping import (
+    AS_GIVEN,
+    LEAST_CROSSED,
+    Grouping,
+    first_few,
+    group_name,
+    group_names,
+    leave_out,
+    viewed,
+    views_of,
+)
 from .._table.reading import Labels
 from .._table.sources import read_table
+from ..notions import Viewed
 from .calibration import Calibrator, calibrator_of
 from .dial import Dial
 from .grid import all_on_grid
@@ -57,6 +68,11 @@ class About:
     source: GroupSource | None = None  # where the group of a row is found, if each group has its own threshold
     n_rows: int | None = None  # that `fit` was given; files of 0.1 do not say
     warnings: tuple[str, ...] = ()
+    blind: bool = False  # whether the sensitive columns of X are no features
+
+    def unseen(self, table: Any) -> Any:
+        """A table without the sensitive columns, with which it may come, if the model is blind to them."""
+        return leave_out(table, self.sensitive_feature, self.n_features) if self.blind else table
 
     @property
     def chosen_for(self) -> Wishes | None:
@@ -64,6 +80,34 @@ class About:
         settings = self.settings
         is_given = not settings.choose_theta and not isinstance(settings.threshold, str)
         return None if is_given else Wishes(max_violation=settings.max_violation)
+
+    def say_views(self) -> list[str]:
+        """Which crossed groups are compared beside each attribute, if some are too small."""
+        crossed = [view for view in self.settings.notion.views if len(view.positions) > 1]
+        if self.grouping.groups != "both" or (crossed and -1 not in crossed[0].group_of):
+            return []
+        small = [group for k, group in enumerate(self.groups) if not crossed or crossed[0].group_of[k] < 0]
+        if crossed:
+            return [
+                f"{crossed[0].name!r} compares {first_few(group_names(crossed[0].groups))}; left out are "
+                f"{first_few(group_names(small))}, which are unknown or have fewer than {LEAST_CROSSED} rows of a class"
+            ]
+        return [
+            f"no two crossed groups have {LEAST_CROSSED} rows of either class: each attribute is compared by itself"
+        ]
+
+    def with_groups(self, groups: NDArray[Any]) -> About:
+        """With others behind the groups: combinations of known values, of which views are compared."""
+        notion, n = self.settings.notion, len(self.groups)
+        if len(groups) == n:
+            return self
+        if self.settings.threshold == "per_group":
+            raise ValueError(
+                f"group {group_name(groups[n])!r} does not occur in the training data: it has no threshold"
+            )
+        views = notion.views or (replace(views_of(notion, self.groups)[0], name="groups"),)
+        settings = replace(self.settings, notion=viewed(Viewed(notion.each, views), groups))
+        return replace(self, groups=groups, settings=settings)
 
 
 @dataclass(frozen=True)
@@ -210,7 +254,7 @@ class GlassBox(FittedModel):
 
     def read(self, X: Any) -> Any:
         """X as a table of the columns that the model knows."""
-        table, names = read_table(X), self.about.names
+        table, names = self.about.unseen(read_table(X)), self.about.names
         if table.shape[1] != self.about.n_features:
             raise ValueError(f"X has {table.shape[1]} columns, and the model knows {self.about.n_features}")
         if names is not None and hasattr(table, "columns"):

@@ -6,8 +6,8 @@ A group is a value of one sensitive column, or a tuple of the values of several.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 
 from .._arrays import Floats, to_host
 from .._caller import warn_caller
-from ..notions import FairnessNotion
+from ..notions import FairnessNotion, View, Viewed
 from .sources import TableLike, column_position, read_sources
 from .values import check_length, few_values, listed, object_array, short, sort_key, take_rows, to_pandas
 
 SHOWN = 5  # groups that a message names
+IGNORE = "ignore"  # as missing_group: no group at all
+LEAST_CROSSED = 30  # rows of either class in a crossed group that is compared beside each attribute by itself
+MANY_UNKNOWN = 0.5  # share of the rows from which on little is known of a group
 NO_GROUPS = object_array(["all"])  # where nothing depends on them
 
 
@@ -32,6 +35,12 @@ class Grouping:
 
     bands: Mapping[Any, Sequence[float]] | None = None
     missing_group: str | None = None
+    groups: str = "crossed"  # or "each", "both": which groups are compared
+
+    @property
+    def has_views(self) -> bool:
+        """Whether the groups that are compared may be others than those that are counted."""
+        return self.groups != "crossed" or self.missing_group == IGNORE
 
     def __post_init__(self) -> None:
         for name, values in (self.bands or {}).items():
@@ -102,8 +111,10 @@ def name_missing(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     """A column whose missing values are a group called ``name``, behind all others of ordered categories."""
     missing = column.isna()
     if (column[~missing].astype(object) == name).any():
+        what = "which says here that a missing value is no group: rename that group" if name == IGNORE else ""
         raise ValueError(
-            f"missing_group: sensitive attribute {column.name!r} has a group called {name!r} already: use another name"
+            f"missing_group: sensitive attribute {column.name!r} has a group called {name!r} already"
+            + (f", {what}" if what else ": use another name")
         )
     if not missing.any():
         return column
@@ -136,7 +147,11 @@ class Sensitive:
             )
 
     def check_found(self, groups: NDArray[Any]) -> None:
-        if len(groups) < 2 and self.needed_for:
+        known = groups if self.grouping.missing_group != IGNORE else [group for group in groups if group != IGNORE]
+        if len(known) == 0 and self.needed_for:
+            raise ValueError(f"the sensitive attribute is missing in all rows: it is needed for {self.needed_for}")
+        if len(known) < 2 and self.needed_for:
+            groups = np.asarray(known, dtype=object)
             raise ValueError(
                 f"only one group in the sensitive attribute, {group_name(groups[0])!r}: two are needed for "
                 f"{self.needed_for}"
@@ -158,7 +173,8 @@ class Sensitive:
             return np.zeros(len(rows), dtype=np.intp), NO_GROUPS.copy(), []
         few = few_values("sensitive_features", sensitive_features, len(rows))
         frame = self.grouping.apply(sensitive_frame(sensitive_features if few is None else few.distinct))
-        codes, found = read_groups(frame, len(rows) if few is None else len(frame), groups)
+        n_rows = len(rows) if few is None else len(frame)
+        codes, found = read_groups(frame, n_rows, groups, self.grouping)
         self.check_found(found)
         return codes if few is None else few.spread(codes), found, [str(name) for name in frame.columns]
 
@@ -202,6 +218,22 @@ def named_positions(X: TableLike, names: Any) -> list[int]:
     return [column_position(X, name, "sensitive_feature") for name in wanted]
 
 
+def leave_out(X: TableLike, names: Any, n_features: int | None = None) -> TableLike:
+    """X without the columns that ``sensitive_feature`` names.
+
+    If the model is there already, and has ``n_features`` columns, X may come without them.
+    """
+    wanted = list(names) if isinstance(names, (list, tuple)) else [names]
+    if n_features is not None:
+        if X.shape[1] != n_features + len(wanted):  # none are there, or some, or it is another table
+            wanted = [name for name in wanted if isinstance(X, pd.DataFrame) and name in X.columns]
+        if X.shape[1] == n_features or not wanted:
+            return X
+    positions = named_positions(X, wanted) if wanted else []
+    others = [j for j in range(X.shape[1]) if j not in positions]
+    return X.iloc[:, others] if isinstance(X, pd.DataFrame) else X[:, others]
+
+
 def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
     """The columns of X that ``sensitive_feature`` names."""
     positions = named_positions(X, names)
@@ -212,9 +244,13 @@ def sensitive_columns(X: TableLike, names: Any) -> pd.DataFrame:
 
 
 def read_groups(
-    sensitive_features: Any, n_rows: int, groups: NDArray[Any] | None = None
+    sensitive_features: Any, n_rows: int, groups: NDArray[Any] | None = None, grouping: Grouping = AS_GIVEN
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several."""
+    """The group of each row, and the groups: the sorted values of one column, or tuples of the values of several.
+
+    Where groups are known others are refused. Only if views of them are compared, new combinations of known values come
+    behind them.
+    """
     frame = sensitive_frame(sensitive_features)
     check_length("sensitive_features", len(frame), n_rows)
     codes: NDArray[Any] = np.zeros(0, dtype=np.intp)
@@ -233,9 +269,96 @@ def read_groups(
         return codes, object_array(names)
     position_of = {name: i for i, name in enumerate(groups.tolist())}
     unknown = [name for name in names if name not in position_of]
+    if grouping.has_views and unknown:
+        ignored = [IGNORE] if grouping.missing_group == IGNORE else []
+        known = [{*ignored, *values} for values in zip(*map(as_tuple, groups), strict=True)]
+        new = [name for name in unknown if all(v in k for v, k in zip(as_tuple(name), known, strict=True))]
+        groups = object_array([*groups, *new])
+        position_of |= {name: len(position_of) + i for i, name in enumerate(new)}
+        unknown = [name for name in unknown if name not in position_of]
     if unknown:
         raise ValueError(f"group {group_name(unknown[0])!r} does not occur in the training data")
     return np.array([position_of[name] for name in names], dtype=np.intp)[codes], groups
+
+
+def as_tuple(group: Any) -> tuple[Any, ...]:
+    """The value of each attribute."""
+    return group if isinstance(group, tuple) else (group,)
+
+
+def make_views(
+    groups: NDArray[Any], names: Sequence[str], grouping: Grouping, sizes: Callable[[], Floats], needed_for: str = ""
+) -> tuple[View, ...]:
+    """The views that are compared; none if these are just the groups.
+
+    ``sizes`` gives the number of rows ``[group, class]``. Of views that are the same the first is taken: an attribute
+    that repeats another adds nothing.
+    """
+    if not grouping.has_views:
+        return ()
+    cells = [as_tuple(group) for group in groups]
+    each: list[tuple[int, ...]] = [(j,) for j in range(len(names))]
+    crossed = tuple(range(len(names)))
+    wanted = {"each": each, "both": [*each, crossed], "crossed": [crossed]}
+    views: dict[Any, View] = {}
+    for positions in dict.fromkeys(wanted[grouping.groups]):
+        of_cells = [tuple(cell[j] for j in positions) for cell in cells]
+        labels = [of for of in of_cells if grouping.missing_group != IGNORE or IGNORE not in of]
+        if grouping.groups == "both" and len(positions) > 1:
+            is_large = np.all(sizes() >= LEAST_CROSSED, axis=1)
+            labels = [of for k, of in enumerate(of_cells) if of in labels and is_large[k]]
+        elif len(positions) == 1:
+            labels = _in_order(labels, (grouping.bands or {}).get(names[positions[0]]))
+        place = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+        group_of = tuple(place.get(of, -1) for of in of_cells)
+        if len(place) > 1:
+            first = list(dict.fromkeys(group_of))
+            known = tuple(label if len(label) > 1 else label[0] for label in place)
+            view = View(" & ".join(names[j] for j in positions), positions, known, group_of)
+            views.setdefault(tuple(g if g < 0 else first.index(g) for g in group_of), view)
+    if not views and needed_for:
+        raise ValueError(f"no sensitive attribute has two known groups, which are needed for {needed_for}")
+    found = tuple(views.values())
+    return () if len(found) == 1 and sorted(found[0].group_of) == list(range(len(groups))) else found
+
+
+def views_of(notion: FairnessNotion, groups: NDArray[Any]) -> tuple[View, ...]:
+    """The views of a notion, or the groups as the only one, without a name."""
+    n = len(groups)
+    n_attributes = len(as_tuple(groups[0])) if n else 0
+    return notion.views or (View("", tuple(range(n_attributes)), tuple(groups.tolist()), tuple(range(n))),)
+
+
+def viewed(notion: FairnessNotion, groups: NDArray[Any]) -> FairnessNotion:
+    """The same views of other groups, such as occur in other rows; what is none of a view's groups is in none there.
+
+    Without views the notion itself.
+    """
+    if not notion.views:
+        return notion
+    found = []
+    for view in notion.views:
+        place = {as_tuple(group): k for k, group in enumerate(view.groups)}
+        of_cells = [tuple(as_tuple(group)[j] for j in view.positions) for group in groups]
+        found.append(replace(view, group_of=tuple(place.get(of, -1) for of in of_cells)))
+    return Viewed(notion.each, tuple(found))
+
+
+def _in_order(labels: list[Any], edges: Any) -> list[Any]:
+    """The values of one attribute, in tuples, in the order of its bands or sorted."""
+    values = list(dict.fromkeys(label[0] for label in labels))
+    if edges is not None:
+        bands = band_names(read_edges("", edges))
+        return [(value,) for value in sorted(values, key=lambda v: bands.index(v) if v in bands else len(bands))]
+    return [(values[i],) for i in _sorted_places(values)]
+
+
+def _sorted_places(values: list[Any]) -> list[int]:
+    """The places of values of any kind in their order."""
+    try:
+        return sorted(range(len(values)), key=lambda i: sort_key(values[i]))
+    except TypeError:  # values of a type that has no order
+        return sorted(range(len(values)), key=lambda i: (sort_key(values[i])[0], str(values[i])))
 
 
 def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
@@ -253,10 +376,7 @@ def _sorted_codes(column: pd.Series[Any]) -> tuple[NDArray[Any], list[Any]]:
         position = {value: i for i, value in enumerate(column.dtype.categories)}
         order = sorted(range(len(values)), key=lambda i: position[values[i]])
     else:
-        try:
-            order = sorted(range(len(values)), key=lambda i: sort_key(values[i]))
-        except TypeError:  # values of a type that has no order
-            order = sorted(range(len(values)), key=lambda i: (sort_key(values[i])[0], str(values[i])))
+        order = _sorted_places(values)
     rank = np.empty(len(values), dtype=np.min_scalar_type(len(values)))
     rank[order] = np.arange(len(values))
     return rank[codes], [values[i] for i in order]
@@ -337,7 +457,11 @@ def check_groups(
     Each part of the data has a name, and ``totals[group, class]`` is the weight of each of its cells. ``names`` are
     those of the sensitive columns.
     """
-    for gap in notion.gaps:
+    for view in notion.views:
+        seen = [(where, view.sum(totals, 0)) for where, totals in parts]
+        of_view = [names[j] for j in view.positions] if names else ()
+        check_groups(seen, object_array(list(view.groups)), labels, notion.each, of_view)
+    for gap in notion.gaps if not notion.views else ():
         places: dict[str, list[str]] = {}  # from what is absent to the parts that lack it
         for where, totals in parts:
             # Every instance counted as misclassified: a rate exists for the groups that it has a denominator for.

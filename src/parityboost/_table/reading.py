@@ -168,6 +168,14 @@ class LabelledRows(NamedTuple):
     groups: NDArray[Any]
     sensitive_names: list[str]  # of the columns that the groups came from
 
+    def with_groups(self, groups: NDArray[Any]) -> LabelledRows:
+        """The same where there are others behind the groups."""
+        n = len(self.groups)
+        if len(groups) == n:
+            return self
+        y, group = (self.cell >= n).astype(np.int8), (self.cell % n).astype(np.intp)
+        return self._replace(cell=cells(y, group, len(groups)), groups=groups)
+
 
 def read_rows(
     X: TableLike,

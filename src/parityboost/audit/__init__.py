@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._caller import warn_caller
 from .._io.json_values import to_plain
-from .._table.grouping import sensitive_frame
+from .._table.grouping import IGNORE, MANY_UNKNOWN, Grouping, sensitive_frame
 from .._table.lazy import Distinct, distinct_rows, is_collection
 from .._table.values import short
 from .._table.weights import read_fit_weights
@@ -24,7 +25,17 @@ from ._labels import read_labels, read_scores
 from ._local_law import LocalLaw144, local_law_144
 from ._over_time import AuditOverTime, audit_over_time
 from ._selection import SelectionAudit, audit_selection
-from ._tables import Data, calibration_tables, count_attributes, group_table, measure_table, overall_table
+from ._strata import conditional_table
+from ._tables import (
+    Data,
+    calibration_tables,
+    count,
+    count_attributes,
+    group_table,
+    measure_table,
+    overall_table,
+    worst_gaps,
+)
 
 __all__ = [
     "Audit",
@@ -63,6 +74,11 @@ class Audit:
         The bins behind it: mean score and observed share of positives of each group between two deciles of all scores.
     settings : dict
         Number of rows, positive and favourable label, confidence, and the other arguments that the figures depend on.
+    conditional : DataFrame or None
+        If ``control_features`` were given, one row per sensitive column, measure and ``stratum``: ``value``, the
+        largest difference between two groups there, with ``lower`` and ``upper``, and the groups in which the ``rate``
+        is ``lowest`` and ``highest``. In the last row of each measure, of all strata together, the rates of a group are
+        their mean over the strata, weighted by the share of all people in each.
     explorer : Explorer or None
         If scores were given, the page that moves along their cut-offs, for the sensitive column whose groups are
         furthest apart: see :class:`parityboost.explore.Explorer`.
@@ -86,6 +102,7 @@ class Audit:
     reliability: pd.DataFrame | None
     settings: dict[str, Any]
     explorer: Explorer | None = None
+    conditional: pd.DataFrame | None = None
 
     def exceeds(self, limit: float, measure: str | None = None) -> pd.DataFrame:
         """The rows of ``measures`` whose whole interval lies above the limit: more than chance is needed to explain it.
@@ -133,6 +150,7 @@ class Audit:
             "measures": self.measures,
             "calibration": self.calibration,
             "reliability": self.reliability,
+            **({} if self.conditional is None else {"conditional": self.conditional}),
         }
         return {"settings": self.settings} | {
             name: None
@@ -170,6 +188,8 @@ class _Options(TypedDict, total=False):
     random_state: Any
     intersections: bool
     min_group_size: int
+    missing_group: str | None
+    control_features: Any
 
 
 @overload
@@ -192,6 +212,8 @@ def audit(
     random_state: Any = 0,
     intersections: bool = True,
     min_group_size: int = 30,
+    missing_group: str | None = None,
+    control_features: Any = None,
 ) -> Audit | SelectionAudit:
     """Audit the predictions of any model.
 
@@ -225,6 +247,13 @@ def audit(
     min_group_size : int, default=30
         Rates that are shares of fewer instances are noted as too uncertain to judge: at 30, an interval may reach 17
         points to either side. They still count in the measures, whose intervals allow for it.
+    missing_group : str, optional
+        Name of the group of rows whose sensitive value is missing; by default that is an error. With ``"ignore"`` they
+        are in no group of the attribute and count in ``overall`` alone. ``measures`` then has ``worst``: what the
+        difference could be at worst if all of them belonged to one group.
+    control_features : array-like, Series, dict or DataFrame, optional
+        What people should be alike in to be compared, such as a job or a department; several columns are crossed.
+        ``conditional`` has the differences within each stratum, and of all strata together.
 
     Returns
     -------
@@ -259,10 +288,20 @@ def audit(
     for name, number, least in (("n_bootstrap", n_bootstrap, 100), ("min_group_size", min_group_size, 0)):
         if not isinstance(number, (int, np.integer)) or number < least:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {number!r}")
+    if control_features is not None and (y_true is None or is_collection(y_true) or is_collection(y_pred)):
+        raise ValueError("control_features is for audits with outcomes, of rows that are in one place")
+    grouping = Grouping(None, missing_group)
     if y_true is None:
         if scores is not None or is_collection(y_pred):
             raise ValueError("without y_true there is nothing to compare scores with, and all rows are in one place")
+        if missing_group == IGNORE:
+            raise ValueError(
+                "missing_group='ignore' is for audits with outcomes: leave out the rows whose group is unknown, or "
+                "name a group for them"
+            )
         labels, given = (positive_label, favourable), {"confidence": confidence, "min_group_size": min_group_size}
+        if missing_group is not None:
+            sensitive_features = grouping.apply(sensitive_frame(sensitive_features))
         return audit_selection(y_pred, sensitive_features, sample_weight, labels, intersections, given)
     counted: Distinct | None = None
     if is_collection(y_true) or is_collection(y_pred):
@@ -274,8 +313,10 @@ def audit(
         counted = distinct_rows(y_true, y_pred, sensitive_features, sample_weight)
         y_true, y_pred, sensitive_features, sample_weight = counted.y_true, counted.y_pred, counted.sensitive, None
     y, p, positive, good = read_labels(y_true, y_pred, positive_label, favourable)
-    frame = sensitive_frame(sensitive_features)
-    for name, values in (("sensitive_features", frame), ("scores", scores), ("sample_weight", sample_weight)):
+    frame = grouping.apply(sensitive_frame(sensitive_features))
+    control = None if control_features is None else sensitive_frame(control_features)
+    per_row = {"scores": scores, "sample_weight": sample_weight, "control_features": control}
+    for name, values in ({"sensitive_features": frame} | per_row).items():
         if values is not None and np.ndim(values) > 0 and len(values) != len(y):
             raise ValueError(f"y_true has {len(y)} values, {name} {len(values)}")
     weights = read_fit_weights(sample_weight, len(y))  # only their ratios matter
@@ -283,24 +324,41 @@ def audit(
     if weights is not None and not weights.all():  # a row without weight is no row
         kept = weights > 0
         y, p, frame, weights, s = y[kept], p[kept], frame[kept], weights[kept], None if s is None else s[kept]
+        control = None if control is None else control[kept]
 
     data = Data(y, p, weights, s) if counted is None else _counted(counted, y, p)
-    tables: dict[str, list[pd.DataFrame]] = {"groups": [], "measures": [], "calibration": [], "reliability": []}
-    for attribute, groups in count_attributes(data, frame, intersections):
+    names = ("groups", "measures", "calibration", "reliability", "conditional")
+    tables: dict[str, list[pd.DataFrame]] = {name: [] for name in names}
+    everyone, unknown = data, dict[str, int]()
+    for attribute, columns, known, groups in count_attributes(everyone, frame, intersections, missing_group):
+        data, outside = everyone.at(known), everyone.at(~known)
         # The same draws for every attribute, so that a column's figures do not depend on which others are audited.
         normals = np.random.default_rng(random_state).standard_normal((2, n_bootstrap, len(groups.names)))
         found = {
             "groups": group_table(groups, confidence, min_group_size),
             "measures": measure_table(groups, confidence, normals, min_group_size),
         }
+        if missing_group == IGNORE:
+            n, of_unknown = _unknown(outside)
+            found["measures"].insert(4, "worst", worst_gaps(groups, of_unknown))
+            unknown[attribute] = n
+            if n > MANY_UNKNOWN * everyone.n_rows:
+                warn_caller(
+                    f"the {attribute} of {100 * n / everyone.n_rows:.0f} % of the rows is unknown: differences between "
+                    "the others say little about everyone"
+                )
         if s is not None:
             found["calibration"], found["reliability"] = calibration_tables(data, groups, confidence)
+        if control is not None:
+            how = confidence, min_group_size
+            found["conditional"] = conditional_table(data, columns, control[known], *how)
         for name, table in found.items():
             table.insert(0, "attribute", attribute)
             tables[name].append(table)
     joined = {name: pd.concat(parts, ignore_index=True) if parts else None for name, parts in tables.items()}
+    data = everyone
     settings = {
-        "n": len(y) if data.rows is None else int(data.rows.sum()),
+        "n": data.n_rows,
         "positive_label": positive.item() if isinstance(positive, np.generic) else positive,
         "favourable": good.item() if isinstance(good, np.generic) else good,
         "confidence": float(confidence),
@@ -308,13 +366,16 @@ def audit(
         "n_bootstrap": int(n_bootstrap),
         "random_state": int(random_state) if isinstance(random_state, (int, np.integer)) else None,
         "min_group_size": int(min_group_size),
+        **({"unknown": unknown} if missing_group == IGNORE else {}),
+        **({} if control is None else {"control": [str(name) for name in control.columns]}),
     }
     apart = joined["measures"]
     assert apart is not None
     sizes = apart.loc[apart["measure"] == "disparate_mistreatment", "value"].to_numpy()[: frame.shape[1]]
     column = frame.iloc[:, [int(np.argmax(np.nan_to_num(sizes)))]]
+    there = np.ones(len(y), dtype=np.bool_) if missing_group != IGNORE else (column != IGNORE).to_numpy()[:, 0]
     options = {"confidence": confidence, "min_group_size": int(min_group_size)}
-    moved = _explorer(data, column, (positive, good), getattr(y_true, "name", None), options)
+    moved = _explorer(data.at(there), column[there], (positive, good), getattr(y_true, "name", None), options)
     overall = overall_table(data, confidence)
     return Audit(overall=overall, settings=settings, explorer=moved, **joined)  # type: ignore[arg-type]
 
@@ -341,6 +402,14 @@ def _explorer(data: Data, groups: pd.DataFrame, labels: tuple[Any, Any], target:
     )
     found.record["yes"] = label  # which is True in `data.y`, or False
     return found
+
+
+def _unknown(outside: Data) -> tuple[int, NDArray[np.float64]]:
+    """The number of rows whose group is unknown, and their weight per true and predicted class."""
+    if len(outside.y) == 0:
+        return 0, np.zeros((2, 2))
+    found = count(outside, np.zeros(len(outside.y), dtype=np.intp))
+    return int(found.rows.sum()), found.weight[0]
 
 
 def _counted(found: Distinct, y: NDArray[np.bool_], p: NDArray[np.bool_]) -> Data:

@@ -163,7 +163,8 @@ def audit_selection(
     if weights is not None and not weights.all():
         selected, frame, weights = selected[weights > 0], frame[weights > 0], weights[weights > 0]
     tables, measures = [], []
-    for attribute, groups in count_attributes(Data(selected, selected, weights, None), frame, intersections):
+    data = Data(selected, selected, weights, None)
+    for attribute, _, _, groups in count_attributes(data, frame, intersections):
         rates, confidence = groups.rates("selection_rate"), settings["confidence"]
         table = _group_table(groups, rates, confidence, settings["min_group_size"])
         table.insert(0, "attribute", attribute)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._arrays import Floats
 from .._stats import rates as _rates
 from .._stats.intervals import Interval, Rates, auc, critical_z, largest_of, sum_of_largest, wilson
-from .._table.grouping import group_names, read_groups
+from .._table.grouping import IGNORE, group_names, read_groups
 from ..metrics import group_counts
 
 N_BINS = 10
@@ -66,6 +66,15 @@ class Data(NamedTuple):
     rows: Floats | None = None  # how many rows each stands for, if not one
     squares: Floats | None = None  # the sum of their weights' squares
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.y) if self.rows is None else int(self.rows.sum())
+
+    def at(self, rows: NDArray[Any]) -> Data:
+        """Some of the rows."""
+        return Data(*(None if part is None else part[rows] for part in self))  # type: ignore[arg-type]
+
 
 class Groups(NamedTuple):
     """The groups of one attribute: names, the code of every row, and ``[group, y_true, y_pred]`` three times."""
@@ -88,6 +97,11 @@ class Groups(NamedTuple):
         rows = (self.rows * SHARE_OF[of]).sum(axis=(1, 2))
         return Rates(p, np.where((p > 0) & (p < 1), np.minimum(n * change, rows), n))
 
+    def weight_of(self, of: str) -> Floats:
+        """The weight of the rows, positives, … of every group."""
+        found: Floats = (self.weight * SHARE_OF[of]).sum(axis=(1, 2))
+        return found
+
     def size(self, of: str) -> Floats:
         """The effective number of rows, positives, … of every group, by Kish's (Σw)² / Σw²."""
         total, squares = ((counts * SHARE_OF[of]).sum(axis=(1, 2)) for counts in (self.weight, self.squares))
@@ -107,15 +121,32 @@ def count(data: Data, sensitive: Any) -> Groups:
     return Groups(group_names(names), code, rows, counted(data.weights), counted(squares))
 
 
-def count_attributes(data: Data, frame: pd.DataFrame, intersections: bool) -> Iterator[tuple[str, Groups]]:
-    """The groups of each sensitive column, and of all of them crossed."""
+class Attribute(NamedTuple):
+    """One sensitive column, or all of them crossed: the rows whose group is known, and these groups."""
+
+    name: str
+    columns: pd.DataFrame  # of these rows
+    known: NDArray[np.bool_]
+    groups: Groups
+
+
+def count_attributes(
+    data: Data, frame: pd.DataFrame, intersections: bool, missing_group: str | None = None
+) -> Iterator[Attribute]:
+    """The groups of each sensitive column, and of all of them crossed; a value that is ignored is in none."""
     attributes = {str(name): frame.iloc[:, [j]] for j, name in enumerate(frame.columns)}
     if len(attributes) < frame.shape[1]:
         raise ValueError(f"sensitive columns must have different names, got {[str(name) for name in frame.columns]}")
     if intersections and len(attributes) > 1:
         attributes[" & ".join(attributes)] = frame
     for attribute, columns in attributes.items():
-        groups = count(data, columns)
+        known = np.ones(len(frame), dtype=np.bool_)
+        if missing_group == IGNORE:
+            known = (columns != IGNORE).all(axis=1).to_numpy(dtype=np.bool_)
+            if not known.any():
+                raise ValueError(f"sensitive attribute {attribute!r} is missing in all rows")
+        own = columns[known]
+        groups = count(data.at(known), own)
         n = len(groups.names)
         if n < 2:
             raise ValueError(
@@ -126,7 +157,7 @@ def count_attributes(data: Data, frame: pd.DataFrame, intersections: bool) -> It
             if columns.shape[1] > 1:
                 advice = "audit fewer columns together, or use intersections=False"
             raise ValueError(f"sensitive attribute {attribute!r} has {n} groups, at most {MAX_GROUPS}: {advice}")
-        yield attribute, groups
+        yield Attribute(attribute, own, known, groups)
 
 
 def group_table(groups: Groups, confidence: float, min_group_size: int) -> pd.DataFrame:
@@ -190,6 +221,17 @@ def measure_table(groups: Groups, confidence: float, normals: Floats, min_group_
         row["note"] = _measure_note(groups, names, min_group_size, bool(np.isnan(interval.value)))
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def worst_gaps(groups: Groups, unknown: Floats) -> list[float]:
+    """What each measure could be at worst, if all whose group is unknown were of one: ``unknown[y_true, y_pred]``."""
+    weights = groups.weight[None] + np.eye(len(groups.names))[:, :, None, None] * unknown
+    found = []
+    for measure, names in MEASURES.items():
+        gaps = [_rates.spread(RATES[name].function(weights)) for name in names]
+        total = np.sum(gaps, axis=0) if measure == "disparate_mistreatment" else np.max(gaps, axis=0)
+        found.append(float(np.fmax.reduce(total)))
+    return found
 
 
 def _measure_note(groups: Groups, names: list[str], min_group_size: int, undefined: bool) -> str:

@@ -73,6 +73,7 @@ SUBJECTS = {
 INLINE = re.compile(r"[\\`*|#~$]|(?<![^\W_])_|_(?![^\W_])|^\[|\](?=[(\[:])")
 # And at the start of one: lists, quotes, rules and underlines of headings.
 BLOCK_START = re.compile(r"^(\d*)([-+.)](?=\s|$)|[>=]|-(?=-))")
+ALL_STRATA = "all, standardised"  # in a row about people alike in the control columns
 ANSWERS = ("true", "false", "yes", "no", "y", "n")  # groups that are called so say nothing by themselves
 
 
@@ -100,6 +101,18 @@ def summary(report: Row) -> list[str]:
     for row in report["measures"]:
         if row["measure"] in FINDINGS:
             sentences.append(finding(row, report["groups"], level, settings))
+    for attribute, n in settings.get("unknown", {}).items():
+        worst = next(row for row in of(report["measures"], attribute) if row["measure"] == "statistical_parity")[
+            "worst"
+        ]
+        sentences.append(
+            f"{attribute}: unknown for {n:,} of {settings['n']:,} rows ({_percent(n / settings['n'])}), which count in "
+            f"no rate of a group; if all of them were of one group, positive predictions could be {_points(worst)} "
+            "points apart."
+        )
+    for row in report.get("conditional") or []:
+        if row["stratum"] == ALL_STRATA:
+            sentences.append(_conditional(row, level, settings))
     if "auc" in overall and overall["auc"]["value"] is not None and overall["auc"]["upper"] < 0.5:
         sentences.append("The scores rank negatives above positives: are they those of the positive class?")
     if favours(settings) is None:
@@ -116,6 +129,18 @@ def summary(report: Row) -> list[str]:
         "by itself does not say whether it is justified."
     )
     return sentences
+
+
+def _conditional(row: Row, level: str, settings: Row) -> str:
+    """What is left of a difference among people who are alike in the control columns."""
+    subject = f"{row['attribute']}: {SUBJECTS[row['measure']]}, of people alike in {' & '.join(settings['control'])}"
+    note = f" ({row['note']})" if row["note"] else ""
+    if row["value"] is None:
+        return f"{subject}, cannot be compared{note}."
+    return (
+        f"{subject}, are {_points(row['value'])} points apart ({level} {_points(row['lower'])} to "
+        f"{_points(row['upper'])}){note}."
+    )
 
 
 def favours(settings: Row) -> bool | None:
@@ -241,6 +266,8 @@ def _tables(report: Row, width: int | None) -> list[Section]:
     for attribute in dict.fromkeys(row["attribute"] for row in report["groups"]):
         tables += _group_tables(attribute, of(report["groups"], attribute), width)
         tables.append(_measure_table(attribute, of(report["measures"], attribute)))
+        if report.get("conditional") is not None:
+            tables.append(_conditional_table(attribute, of(report["conditional"], attribute), report["settings"]))
         if report["calibration"] is not None:
             tables.append(_calibration_table(attribute, of(report["calibration"], attribute)))
     return tables
@@ -282,6 +309,14 @@ def _measure_table(attribute: str, measures: list[Row]) -> Section:
     remarks = [f"{MEASURES[row['measure']]}: {row['note']}" for row in measures if row["value"] is None]
     header = ["measure", "difference", "furthest apart"]
     return Section(f"Largest differences between groups of {attribute}", header, rows, remarks)
+
+
+def _conditional_table(attribute: str, rows: list[Row], settings: Row) -> Section:
+    """A row per stratum, of all strata together the last one."""
+    cells = [[MEASURES[row["measure"]], row["stratum"], f"{row['n']:,.0f}", _interval(row)] for row in rows]
+    title = f"Differences between groups of {attribute} among people alike in {' & '.join(settings['control'])}"
+    remarks = [f"{MEASURES[row['measure']]}, {row['stratum']}: {row['note']}" for row in rows if row["note"]]
+    return Section(title, ["measure", "stratum", "n", "difference"], cells, remarks)
 
 
 def _calibration_table(attribute: str, groups: list[Row]) -> Section:

@@ -96,7 +96,7 @@ class OnCollections(FairClassifier):
             return getattr(super(), method)(X, **here)
         check_is_fitted(self)
         how, empty = {"model": self.to_local(), "method": method}, empty_table(X)
-        validate_data(how["model"], empty, skip_check_array=True, reset=False)
+        validate_data(how["model"], self._about.unseen(empty), skip_check_array=True, reset=False)
         meta = _predict_part(empty, **how)
         given = [] if sensitive_features is None else [sensitive_features]
         if is_frame(X):
@@ -112,7 +112,7 @@ class OnCollections(FairClassifier):
             return super().score(X, y, sample_weight, sensitive_features=sensitive_features)
         check_is_fitted(self)
         data = read_collections(X, y, sensitive_features, sample_weight)
-        validate_data(self, data.meta, skip_check_array=True, reset=False)
+        validate_data(self, self._about.unseen(data.meta), skip_check_array=True, reset=False)
         with self._cluster() as cluster:
             return accuracy(cluster, data, self.to_local())
 
@@ -132,12 +132,12 @@ class OnCollections(FairClassifier):
         with self._cluster() as cluster:
             return remote_frontier(cluster, self._read_rows(cluster, *given), self.to_local())
 
-    def _read_table(self, X: Any, reset: bool) -> Any:
+    def _read_table(self, X: Any, reset: bool, about: Any = None) -> Any:
         if is_collection(X):
             raise TypeError(
                 f"X is a Dask {type(X).__name__}, and this needs rows that are here: X.compute() brings them"
             )
-        return super()._read_table(X, reset)
+        return super()._read_table(X, reset, about)
 
     # Training
 
@@ -160,7 +160,8 @@ class OnCollections(FairClassifier):
     ) -> PreparedRows:
         """The rows in numbers; labels and groups are those that occur, or those that are ``known``."""
         sensitive.check(groups)
-        data = read_collections(X, y, groups, sample_weight, sensitive.feature)
+        is_blind = bool(getattr(known, "blind", vars(self).get("blind")))
+        data = read_collections(X, y, groups, sample_weight, sensitive.feature, is_blind)
         if data.meta.shape[1] == 0:
             raise ValueError(f"0 feature(s) (shape={data.meta.shape}) while a minimum of 1 is required.")
         validate_data(self, data.meta, skip_check_array=True, reset=known is None)
@@ -242,7 +243,8 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
         settings, sensitive, rng = self._settings(), self._sensitive(), check_random_state(self.random_state)
         with self._cluster() as cluster, Team(effective_n_jobs(self.n_jobs)) as team:
             rows = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
-            about = self._about_rows(rows, sensitive, settings, rows.n_counted)
+            about = self._about_rows(rows, sensitive, settings, rows.n_counted, rows.sizes)
+            settings = about.settings
             parts = [rows]
             if validation is None:
                 rows.hold_out(self.validation_fraction, rng)
@@ -272,7 +274,7 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
                     selection = shown if all_here else coded.sample_there(session, "selection", True, team)
                 session.later("forget", None)
                 class_weight = read_class_weight(self.class_weight, about.labels.outcomes)
-                start = starting_factors(train.sample.totals, class_weight)
+                start = starting_factors(train.sample.totals, class_weight, settings.notion.views)
                 learner = self._native_learner(coded.bundles, train, selection, start, rows.rows_per_weight)
                 progress = self._progress(1, train.sample.n_given) if self.verbose else None
                 boosted = boost(learner, settings, progress.begin()[0] if progress else None, unit)
@@ -319,7 +321,7 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
         self._check_wishes(settings.notion)
         with self._cluster() as cluster:
             there = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
-            about = self._about_rows(there, sensitive, settings, there.n_counted)
+            about = self._about_rows(there, sensitive, settings, there.n_counted, there.sizes)
             here, names = there.bring(), there.sensitive_names
             rows = Part(here.positions, here.cell, Masses(here.masses(there.exponent), there.unit))
             unit = of_choice = there.rows_per_weight

@@ -41,8 +41,13 @@ class Partitioned(NamedTuple):
     names: list[str] | None  # of the columns of an Array that hold the groups
 
 
-def read_collections(X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feature: Any = None) -> Partitioned:
-    """The partitions of what `fit` is given; ``sensitive_feature`` names columns of X that hold the groups."""
+def read_collections(
+    X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feature: Any = None, is_blind: bool = False
+) -> Partitioned:
+    """The partitions of what `fit` is given; ``sensitive_feature`` names columns of X that hold the groups.
+
+    These are no columns of the table if the model is blind to them.
+    """
     for name, values in {"X": X, "y": y, "sensitive_features": sensitive, "sample_weight": weight}.items():
         if not is_collection(values) and (values is not None or name in ("X", "y")):
             raise TypeError(
@@ -57,6 +62,10 @@ def read_collections(X: Any, y: Any, sensitive: Any, weight: Any, sensitive_feat
         positions = list(sensitive_positions(meta, None, sensitive_feature))
         sensitive = X.iloc[:, positions] if is_frame(X) else X[:, positions]
         names = None if is_frame(X) else [column_names(meta)[j] for j in positions]
+        if is_blind:
+            seen = [j for j in range(X.shape[1]) if j not in positions]
+            X = X.iloc[:, seen] if is_frame(X) else X[:, seen]
+            meta = empty_table(X)
     parts = partitions_of(X)
     others = {"y": y, "sensitive_features": sensitive, "sample_weight": weight}
     y, sensitive, weight = (
@@ -259,6 +268,11 @@ class PreparedRows:
         masses = np.sum(self.cluster.gather(self.cluster.map(Rows.cell_masses, self.rows, self.held, **how)), axis=0)
         totals: Floats = masses.reshape(2, 2, -1).transpose(0, 2, 1) * self.unit
         return totals
+
+    def sizes(self) -> Floats:
+        """How many rows the weight of each group and class stands for, ``[group, class]``."""
+        found: Floats = self.totals().sum(axis=0) * self.rows_per_weight
+        return found
 
     def bring(self) -> Rows:
         """All rows in numbers, here, as if they were one partition."""

@@ -150,7 +150,7 @@ def find_group_source(
     θ is chosen on hold other groups.
     """
     rows, columns = parts[0], ()
-    if about.sensitive_feature is not None or is_frame(sensitive):
+    if not about.blind and (about.sensitive_feature is not None or is_frame(sensitive)):
         names = {"names": about.sensitive_feature}
         found = cluster.gather(cluster.map(sensitive_positions, rows.data.X, rows.data.sensitive, **names))
         columns = found[0] if len(set(found)) == 1 else ()

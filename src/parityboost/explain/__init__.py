@@ -13,6 +13,7 @@ Every model of stumps or native trees can be explained:
 :func:`choices_over_c` is about the rounds of one training, and not for the first, which averages several.
 """
 
+from ._proxies import proxies
 from ._reading import selection_part as selection_part
 from ._reasons import Reasons, reasons
 from ._scores import (
@@ -40,6 +41,7 @@ __all__ = [
     "importances",
     "pair_function",
     "pair_functions",
+    "proxies",
     "reasons",
     "shape_function",
     "shape_functions",

@@ -17,7 +17,7 @@ from .._engine.threads import Team
 from .._model.dial import Dial
 from .._model.glass_box import GlassBox
 from .._table.binning import Column
-from .._table.sources import Source, read_sources
+from .._table.sources import Source, read_sources, read_table
 
 
 def check_model(model: Any) -> None:
@@ -72,6 +72,12 @@ def columns_of(model: Any) -> tuple[Column, ...]:
 def new_rows(model: Any, X: Any) -> Any:
     """X as the model reads it, if it has the columns of training."""
     return model._read_new(X)
+
+
+def all_columns(model: Any, X: Any) -> Any:
+    """X with its sensitive columns too, which a blind model does not read."""
+    new_rows(model, X)
+    return read_table(X)
 
 
 def encode(model: Any, X: Any) -> Codes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -414,11 +415,14 @@ def costs(model: AdaFairClassifier, *, ax: Axes | None = None) -> Axes:
     settings = model.about_.settings
     rounds = model.history_.index.to_numpy()
     marks: list[Any] = []
-    for j, gap in enumerate(settings.notion.gaps):
-        values, colour = model.history_[f"delta_{gap.name}"].to_numpy(), PALETTE[j % len(PALETTE)]
-        marks.append(Line(rounds, values, colour, f"δ {gap.name}", width=1.5, end=f"δ {gap.name.upper()}"))
+    views = [f"[{view.name}]" for view in settings.notion.views] or [""]
+    for j, (gap, view) in enumerate(product(settings.notion.gaps, views)):
+        values, colour = model.history_[f"delta_{gap.name}{view}"].to_numpy(), PALETTE[j % len(PALETTE)]
+        ends = f"δ {gap.name.upper()}{view}"
+        marks.append(Line(rounds, values, colour, f"δ {gap.name}{view}", width=1.5, end=ends))
     groups = group_names(model.groups_)
-    pair = f"{groups[1]} − {groups[0]}" if len(groups) == 2 else "largest − smallest of the groups"
+    alone = len(groups) == 2 and views == [""]
+    pair = f"{groups[1]} − {groups[0]}" if alone else "largest − smallest of the groups"
     what = "the partial ensemble" if settings.cumulative else "the single learner"
     title = f"Differences between groups, of {what} on training data"
     return draw(_over_rounds(model, [*marks, Rule(y=0.0, band=settings.epsilon)], Axis(pair), title), ax)

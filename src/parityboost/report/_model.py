@@ -14,11 +14,12 @@ from .. import explain
 from .._arrays import Floats
 from .._io.json_values import to_plain
 from .._stats import rates
-from .._table.grouping import group_names
+from .._table.grouping import group_names, viewed
 from .._table.sources import column_names
 from .._table.weights import read_weights
 from ..audit._text import Row
 from ..estimators import AdaFairClassifier
+from ..explain._proxies import list_proxies
 from ..explain._reading import chosen_for, dial_of, feature_source, no_tables
 from ..explain._shapes import category_shares, extent
 from ..notions import DisparateMistreatment
@@ -26,6 +27,7 @@ from . import _tables
 
 MAX_PAIRS = 6  # that are drawn
 MAX_CELLS = 40_000  # rounds × groups that a page holds; of more rounds, every second, third, … is kept
+MAX_PROXIES = 3
 MAX_SHAPES = 24  # features whose step functions are drawn
 
 
@@ -97,6 +99,17 @@ def alternatives(model: Any, confidence: float) -> Row | None:
     rows = model.glass_box_.alternatives(confidence)
     is_here = bool(rows) and rows[0]["what"].startswith("taken")
     return {"rows": rows, "confidence": confidence, "is_here": is_here, "notion": model.about_.settings.notion.name}
+
+
+def proxies(model: AdaFairClassifier, X: Any, frame: pd.DataFrame, weights: Any) -> list[Row]:
+    """Of each sensitive column what tells it: the column itself if the model reads it, and those that tell most."""
+    if no_tables(model) is not None:
+        return []
+    table = list_proxies(model, X, frame, weights)
+    is_own = table["feature"] == table["attribute"]
+    most = table[~is_own].groupby("attribute", sort=False).head(MAX_PROXIES)
+    shown = pd.concat([table[is_own], most]).sort_values("attribute", kind="stable")
+    return shown.to_dict("records")  # type: ignore[return-value]
 
 
 def _setting(value: Any) -> str:
@@ -188,17 +201,17 @@ def _text(value: Any) -> str:
 
 
 def rounds(
-    model: AdaFairClassifier, predictions: Iterable[Any], y: Any, group: Any, names: list[str], weights: Floats | None
+    model: AdaFairClassifier, predictions: Iterable[Any], y: Any, group: Any, groups: Any, weights: Floats | None
 ) -> Row:
     """Predicted positives after every round, per group and true class: all rates of all rounds follow from them.
 
-    ``predictions`` are those of ``staged_predict``, or those at each point of the dial; ``names`` those of the groups.
+    ``predictions`` are those of ``staged_predict``, or those at each point of the dial.
     Without sample weights counts are numbers of rows.
     """
     dial = dial_of(model)
     places: list[Any] = list(range(1, model.n_estimators_ + 1)) if dial is None else list(dial.weights)
     here = model.theta_ if dial is None else model.fairness_
-    n_groups, n_rounds = len(names), len(places)
+    n_groups, n_rounds = len(groups), len(places)
     cell = group.astype(np.intp) * 2 + y
 
     def count(rows: Any) -> NDArray[Any]:
@@ -214,7 +227,7 @@ def rounds(
             selected.append(count(labels == model.positive_))
     positive = np.array(selected, dtype=np.float64)
     own = model.about_.settings.notion
-    notion = own if own.gaps else DisparateMistreatment()  # what is shown of a model without one
+    notion = viewed(own, groups) if own.gaps else DisparateMistreatment()  # what is shown of a model without one
     counts = np.stack([totals - positive, positive], axis=-1)
     on = "validation" if dial is not None else explain.selection_part(model)
     if dial is None:
@@ -224,7 +237,7 @@ def rounds(
         held_out = held_out[[dial.weights.index(place) for place in kept]]
         chosen = np.column_stack([rates.balanced_error_rate(held_out), own.violation(held_out)])
     return {
-        "groups": names,
+        "groups": group_names(groups),
         "negatives": totals[:, 0].tolist(),
         "positives": totals[:, 1].tolist(),
         "symbol": "θ" if dial is None else "fairness",

@@ -13,12 +13,12 @@ import pandas as pd
 
 from .._docs import documented
 from .._io.json_values import to_plain
-from .._table.grouping import group_names, read_groups, sensitive_columns, sensitive_frame
+from .._table.grouping import IGNORE, read_groups, sensitive_columns, sensitive_frame
 from .._table.values import take_rows, to_pandas
 from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..estimators import AdaFairClassifier
-from ..explain._reading import check_model, dial_of, new_rows
+from ..explain._reading import all_columns, check_model, dial_of, new_rows
 from ..explore import explore_model
 from . import _compare, _model, _warnings, _words
 from ._card import describe_file, read_about
@@ -109,7 +109,7 @@ def build(
         )
     X, y = to_pandas(X), to_pandas(y)
     table = new_rows(model, X)
-    frame = _sensitive(model, table, sensitive_features)
+    frame = _sensitive(model, all_columns(model, X), sensitive_features)
     group, found = read_groups(frame, len(table))
     n, weights = len(table), read_weights(sample_weight, len(table))
     is_number = isinstance(person, (int, np.integer)) and not isinstance(person, bool)
@@ -126,8 +126,10 @@ def build(
         if sensitive_features is not None:
             sensitive_features = frame
         group, found = read_groups(frame, len(table))
+    ignores = model.about_.grouping.missing_group == IGNORE
     options: dict[str, Any] = {
-        "sensitive_features": frame,
+        "sensitive_features": frame.mask(frame == IGNORE) if ignores else frame,
+        "missing_group": IGNORE if ignores else None,
         "sample_weight": weights,
         "positive_label": model.positive_,
         "favourable": model.favourable_ if favourable is None else favourable,
@@ -172,13 +174,14 @@ def build(
     elif dial is not None:
         stages = (model.choose(fairness=w).predict(X, **groups_too) for w in dial.weights)
     if stages is not None:
-        report["rounds"] = _model.rounds(model, stages, positive, group, group_names(found), weights)
+        report["rounds"] = _model.rounds(model, stages, positive, group, found, weights)
     if baseline is not None:
         others = baseline.predict(X, **(groups_too if other == _compare.PLAIN_END else {}))
         report["comparison"] = _compare.comparison(other, others, audited, y, predicted, options)
     report["alternatives"] = _model.alternatives(model, confidence)
     report["explorer"] = _explorer(model, X, y, _widest(frame, audited), {other: baseline}, groups_too, options)
     report["gaps"] = _compare.gaps(model, other, baseline, X, positive, frame, weights)
+    report["proxies"] = _model.proxies(model, X, options["sensitive_features"], weights)
     report["person"] = _model.person(model, X, y, weights, at, audited.settings["favourable"])
     if person is not None:
         report["person"]["row"] = int(person)  # as counted in X
@@ -281,6 +284,7 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
         "rounds": None,
         "comparison": None,
         "gaps": [],
+        "proxies": [],
         "person": None,
         "explorer": None if audited.explorer is None else audited.explorer.record,
         "alternatives": None,

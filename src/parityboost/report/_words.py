@@ -151,7 +151,29 @@ def nothing_gained(compared: Row, measure: str) -> list[str]:
 
 
 def about(report: Row) -> list[str]:
-    return [_checked(report)] if report["model"] is None else [_about_model(report), _checked(report)]
+    if report["model"] is None:
+        return [_checked(report)]
+    return [_about_model(report), *_seen(report), _checked(report)]
+
+
+def _seen(report: Row) -> list[str]:
+    """Whether the model uses a sensitive column, and which other column tells it best."""
+    said = []
+    for attribute in dict.fromkeys(row["attribute"] for row in report["proxies"]):
+        rows = [row for row in report["proxies"] if row["attribute"] == attribute]
+        own = next((row for row in rows if row["feature"] == attribute), None)
+        others = [row for row in rows if row is not own]
+        what = "is no column of the model" if own is None else "is a column that the model does not use"
+        what = "is a column that the model uses" if own is not None and own["used"] else what
+        best = ""
+        if others and others[0]["tells"] > 0:
+            used = "which it uses" if others[0]["used"] else "which it does not use"
+            best = (
+                f" Of the other columns {others[0]['feature']}, {used}, tells it best: guessing by it goes "
+                f"{percent(others[0]['tells'])} of the way from chance to certainty."
+            )
+        said.append(f"{attribute} {what}.{best}")
+    return said
 
 
 def _about_model(report: Row) -> str:

@@ -85,6 +85,10 @@ class Charges(NamedTuple):
     boosts: Array  # [gap, class]: of a group that is behind
     boosts_ahead: Array  # [gap, class]: of a group that is ahead
     epsilon: float
+    group_of: Array  # [view, cell]: the groups that are compared, -1 for none; no views if these are the cells
+    n_groups: Array  # of each view
+    counts: Array  # room for those of a view, and for what its groups pay
+    costs: Array
 
 
 class Limits(NamedTuple):
@@ -387,6 +391,29 @@ def subtract(whole: Array, part: Array) -> None:
 
 @compiled_inside
 def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
+    """The costs u of misclassified rows in each cell: of its groups in all views the highest."""
+    if charges.group_of.shape[0] == 0:
+        charge_groups(counts, charges, rates, costs)
+        return
+    costs[:] = 0.0
+    for view in range(charges.group_of.shape[0]):
+        group_of, n_groups = charges.group_of[view], charges.n_groups[view]
+        seen, owed = charges.counts[:n_groups], charges.costs[:n_groups]
+        seen[:] = 0.0
+        for cell in range(counts.shape[0]):
+            if group_of[cell] >= 0:
+                for y in range(2):
+                    for predicted in range(2):
+                        seen[group_of[cell], y, predicted] += counts[cell, y, predicted]
+        charge_groups(seen, charges, rates, owed)
+        for cell in range(counts.shape[0]):
+            if group_of[cell] >= 0:
+                for y in range(2):
+                    costs[cell, y] = max(costs[cell, y], owed[group_of[cell], y])
+
+
+@compiled_inside
+def charge_groups(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
     """The costs u of misclassified rows, Eqs. (9), (11) and (13): what ``FairnessNotion.costs`` says."""
     n_groups = counts.shape[0]
     costs[:] = 0.0

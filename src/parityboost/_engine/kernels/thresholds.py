@@ -24,13 +24,16 @@ SAME = 1e-12  # values closer than this are equal
 
 
 class Yardstick(NamedTuple):
-    """What thresholds are measured by: rates of groups that stay the same."""
+    """What thresholds are measured by: rates of groups that stay the same, in one view of the cells or several."""
 
-    totals: Array  # mass per cell
     kinds: Array  # of rates
-    beliefs: Array  # [kind, place]: how far rates are believed, each once
-    belief_of: Array  # [kind, group]: the place of its own
     c: float
+    places: Array  # [view, cell]: class * n_groups + group there; no cells where these are the only view's own
+    n_groups: Array  # [view]: with a last one for whoever is in none, if there are such,
+    n_compared: Array  # and without
+    totals: Array  # [view, place]: mass
+    beliefs: Array  # [view, kind, place]: how far rates are believed, each once
+    belief_of: Array  # [view, kind, group]: the place of its own
 
 
 class Looked(NamedTuple):
@@ -199,22 +202,46 @@ def count_below(cells: Array, mass: Array, n_below: Array, negatives: Array) -> 
 def measure_thresholds(cells: Array, mass: Array, n_below: Array, yardstick: Yardstick, measures: Array) -> None:
     """Balanced error, violation, what it is judged by and objective, Eq. (16), at every threshold: ``measures[:, t]``.
 
+    Of several views the worst counts. An empty ``mass``: one each.
+    """
+    if yardstick.places.shape[1] == 0:
+        measure_view(cells, mass, n_below, yardstick, np.int64(0), measures)
+        return
+    of_view, own = np.empty_like(cells), np.empty((4, n_below.shape[0]))
+    for view in range(yardstick.places.shape[0]):
+        place = yardstick.places[view]
+        for k in range(cells.shape[0]):
+            of_view[k] = place[cells[k]]
+        measure_view(of_view, mass, n_below, yardstick, view, own)
+        for measure in range(4):  # the balanced error is the same in all of them
+            best, other = measures[measure], own[measure]
+            for t in range(n_below.shape[0]):
+                if view == 0 or other[t] > best[t] or np.isnan(best[t]):
+                    best[t] = other[t]
+
+
+@compiled(makes_arrays=True)
+def measure_view(cells: Array, mass: Array, n_below: Array, yardstick: Yardstick, view: int, measures: Array) -> None:
+    """The same in one view, of which ``cells`` are.
+
     The violation is the sum of the spreads of some kinds of rates. In that which is judged and counts in the objective,
-    the rate of a group is drawn towards that of everyone, unless it is believed whole. An empty ``mass``: one each.
+    the rate of a group is drawn towards that of everyone, unless it is believed whole.
 
     Some thresholds are measured at a time, so that each step is a loop over neighbouring numbers. Of many groups few
     have entries between these thresholds; of the others, which keep their rates there, only the lowest and the highest
     among those that are believed alike can be the lowest and the highest of all.
     """
-    totals, kinds, beliefs, belief_of, c = yardstick
+    n_groups, n_compared = yardstick.n_groups[view], yardstick.n_compared[view]
+    totals, kinds, c = yardstick.totals[view], yardstick.kinds, yardstick.c
+    beliefs, belief_of = yardstick.beliefs[view], yardstick.belief_of[view]
     weighted = mass.shape[0] > 0
-    n_kinds, n_thresholds, n_groups = kinds.shape[0], n_below.shape[0], totals.shape[0] // 2
+    n_kinds, n_thresholds = kinds.shape[0], n_below.shape[0]
     all_negative, all_positive = 0.0, 0.0
     for g in range(n_groups):
         all_negative += totals[g]
         all_positive += totals[n_groups + g]
     rates = np.zeros((n_kinds, n_groups + 1, 3))
-    list_rates(totals, kinds, all_negative, all_positive, rates)
+    list_rates(totals, kinds, all_negative, all_positive, n_compared, rates)
     is_drawn = False
     for kind in range(n_kinds):
         for k in range(beliefs.shape[1]):
@@ -305,10 +332,13 @@ def measure_thresholds(cells: Array, mass: Array, n_below: Array, yardstick: Yar
 
 
 @compiled_inside
-def list_rates(totals: Array, kinds: Array, all_negative: float, all_positive: float, rates: Array) -> None:
+def list_rates(
+    totals: Array, kinds: Array, all_negative: float, all_positive: float, n_compared: int, rates: Array
+) -> None:
     """Every rate is linear in what is below a threshold: constant + of_negatives · below + of_positives · below.
 
-    That of a group which has none is NaN, and NaN is never compared. The last group is everyone.
+    That of a group which has none, or which is not compared, is NaN, and NaN is never compared. The last group is
+    everyone.
     """
     n_groups = rates.shape[1] - 1
     for kind in range(kinds.shape[0]):
@@ -323,9 +353,11 @@ def list_rates(totals: Array, kinds: Array, all_negative: float, all_positive: f
             else:
                 share = 1.0 / (negatives + positives) if negatives + positives > 0.0 else np.nan
                 rate[0], rate[1], rate[2] = 1.0, -share, -share
+            if n_compared <= g < n_groups:
+                rate[0] = np.nan
             if g < n_groups:
                 n_known += not np.isnan(rate[0] + rate[1] + rate[2])
-        if n_known < min(2, n_groups):  # nothing to compare, which is not the same as no difference
+        if n_known < min(2, n_compared):  # nothing to compare, which is not the same as no difference
             for g in range(n_groups + 1):
                 rates[kind, g, 0] = np.nan
 
