@@ -105,7 +105,7 @@ def version(family):
     from importlib.metadata import version as installed
 
     of = {"postprocessing": ("oxonfair", "error-parity"), "fairgbm": ("fairgbm",), "mmm_fair": ("mmm-fair",)}
-    if family in ("ours", "dial"):
+    if family == "ours":
         return our_version()
     names = ["scikit-learn", "fairlearn"] if family in ("boosting", "reductions") else ["scikit-learn"]
     pinned = [REQUIREMENTS[name][0].replace("==", " ") for name in of.get(family, ())]

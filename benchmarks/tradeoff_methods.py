@@ -145,16 +145,6 @@ def ours(half, train, held, test, seed):
     yield from fitted(variants, half, test)
 
 
-def dial(half, train, held, test, seed):
-    """ParityBoost with the blend of the plain and the fair model chosen too."""
-    recommended = partial(ParityBoostClassifier, random_state=seed, n_jobs=1, dial=True)
-    variants = {
-        "ParityBoost, dial": (recommended, "blind", {}),
-        "ParityBoost, dial, group in X": (recommended, "X", {}),
-    }
-    yield from fitted(variants, half, test)
-
-
 def fitted(variants, half, test):
     for notion in NOTIONS:
         for method, (make, table, options) in variants.items():
@@ -171,11 +161,10 @@ def along_frontier(model, X, test, notion):
     frontier = model.frontier()
     for point in [p for p in POINTS if p != "sum"]:
         row = frontier.iloc[best(frontier["ber"], frontier["violation"], point)]
-        if not isinstance(model, ParityBoostClassifier):
-            model.set_theta(row["theta"])
-        elif model.dial:
-            model.set_fairness(row["fairness"])
-        model.set_threshold(row["threshold"])
+        if isinstance(model, ParityBoostClassifier):
+            model = model.choose(fairness=row["fairness"], threshold=row["threshold"])
+        else:
+            model.set_theta(row["theta"]).set_threshold(row["threshold"])
         yield point, measures(test, predicted(), notion)
 
 
@@ -362,5 +351,4 @@ FAMILIES = {
     "times": times,
     "reductions": reductions,
     "bags": bags,
-    "dial": dial,
 }

@@ -18,8 +18,6 @@ METHODS = {
     "ParityBoost": (NO, False),
     "ParityBoost, group in X": (IN_X, False),
     "ParityBoost, threshold per group": (YES, False),
-    "ParityBoost, dial": (NO, False),
-    "ParityBoost, dial, group in X": (IN_X, False),
     "AdaFair": (NO, False),
     "AdaFair, group in X": (IN_X, False),
     "AdaBoost": (NO, False),
