@@ -185,7 +185,9 @@ def test_a_method_says_something_about_held_out_and_test_rows(tmp_path, function
     settings = [name.removesuffix("|test") for name in found if name.endswith("|test")]
     assert settings
     for setting in settings:
-        assert found[f"{setting}|held"].shape == (200,) and found[f"{setting}|seconds"] >= 0
+        assert found[f"{setting}|seconds"] >= 0
+        # Ours chooses by itself, on what its trainings held out.
+        assert f"{setting}|held" not in found if function == "parityboost" else found[f"{setting}|held"].shape == (200,)
         assert np.mean((found[f"{setting}|test"] > 0.5) == y) > 0.6
 
 
