@@ -77,7 +77,7 @@ def _best_error(menu: Menu, stage: int) -> int:
 def _measures(menu: Menu, place: int, notion: FairnessNotion, favourable: int, confidence: float) -> Row:
     counts = menu.counts([place])[0]
     total = counts.sum(axis=0)
-    gap, low_ratio = _intervals(counts * menu.unit, notion, favourable, confidence)
+    gap, low_ratio = intervals_of(counts * menu.unit, notion, favourable, confidence)
     return {
         "fairness": menu.weight(int(menu.stage[place])),
         "threshold": float(menu.thresholds[place]),
@@ -93,7 +93,7 @@ def _measures(menu: Menu, place: int, notion: FairnessNotion, favourable: int, c
     }
 
 
-def _intervals(
+def intervals_of(
     counts: Floats, notion: FairnessNotion, favourable: int, confidence: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Of the largest gap and of the lowest ratio, from rows that are counted."""
