@@ -383,11 +383,11 @@ class AdaFairClassifier(BoostedClassifier):
         The weak learners: stumps, trees of depth two, or fitted clones of ``estimator``.
     history_ : DataFrame
         One row per round: ``alpha``, weighted ``error``, ``feature`` (of a tree of depth two also ``feature_left`` and
-        ``feature_right``, below its first split), the differences between groups ``delta_…``
-        (second group minus first; largest minus smallest if there are more than two; one for each view) and costs ``cost[group, class]``,
-        ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
-        balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each group
-        has its own). Where it is chosen on validation data, the training measures are at threshold 0.
+        ``feature_right``, below its first split), the differences between groups ``delta_…`` (second group minus first;
+        largest minus smallest if there are more than two; one for each of several views) and costs ``cost[group,
+        class]``, ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error
+        rate, balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each
+        group has its own). Where it is chosen on validation data, the training measures are at threshold 0.
     warnings_ : list of str
         What ``fit`` warned of: a model that may be of no use, and what helps. Last, and without a warning of Python's:
         which label was taken as positive, where the labels are text and ``positive`` does not say.
