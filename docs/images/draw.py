@@ -172,9 +172,50 @@ def pair():
     ).figure
 
 
+def several():
+    """What it costs to compare each attribute, crossed groups, or both; from the benchmark's table."""
+    rows = pd.read_csv(
+        Path(__file__).parents[2] / "benchmarks" / "results" / "views.csv"
+    )
+    names = ["plain boosting", "each", "each, limit=0.12", "both", "crossed"]
+    figure, axes = side_by_side(2.6)
+    for ax, (table, title) in zip(
+        axes, {"adult": "Adult", "acs": "ACSIncome"}.items(), strict=True
+    ):
+        means = rows[rows["table"] == table].groupby("method")
+        means = means[["balanced_accuracy", "worst", "crossed"]].mean().loc[names[::-1]]
+        at = np.arange(len(names))
+        ax.hlines(at, means["worst"], means["crossed"], color="0.75", zorder=1)
+        ax.scatter(means["worst"], at, color="#0072b2", label="worst attribute")
+        ax.scatter(
+            means["crossed"],
+            at,
+            facecolor="white",
+            edgecolor="#0072b2",
+            label="crossed groups",
+        )
+        for k, accuracy in enumerate(means["balanced_accuracy"]):
+            ax.text(0.66, k, f"{accuracy:.3f}", va="center", ha="right")
+        ax.text(0.66, len(names) - 0.35, "balanced accuracy", ha="right", color="0.4")
+        ax.set(yticks=at, yticklabels=means.index, xlim=(0, 0.67), xlabel="violation")
+        ax.set_title(title, loc="left", fontsize=11)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].legend(loc="lower right", bbox_to_anchor=(0.8, 0.02), frameon=False)
+    return figure
+
+
 PICTURES = {
     draw.__name__: draw
-    for draw in (start, theta, thresholds, explaining, glass_box, auditing, pair)
+    for draw in (
+        start,
+        theta,
+        thresholds,
+        explaining,
+        glass_box,
+        auditing,
+        pair,
+        several,
+    )
 }
 
 if __name__ == "__main__":

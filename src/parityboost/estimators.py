@@ -368,6 +368,9 @@ class AdaFairClassifier(BoostedClassifier):
         The one that is favourable to the person; None if it was not stated.
     groups_ : ndarray
         The groups found in training; tuples if there are several sensitive columns.
+    views_ : dict
+        Of several attributes what is compared, from ``"sex"`` or ``"sex & race"`` to its groups; empty if it is
+        ``groups_``.
     theta_ : int
         Number of weak learners used for prediction.
     threshold_ : float or ndarray of shape (n_groups,)
@@ -380,11 +383,11 @@ class AdaFairClassifier(BoostedClassifier):
         The weak learners: stumps, trees of depth two, or fitted clones of ``estimator``.
     history_ : DataFrame
         One row per round: ``alpha``, weighted ``error``, ``feature`` (of a tree of depth two also ``feature_left`` and
-        ``feature_right``, below its first split), the differences between groups ``delta_…``
-        (second group minus first; largest minus smallest if there are more than two) and costs ``cost[group, class]``,
-        ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error rate,
-        balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each group
-        has its own). Where it is chosen on validation data, the training measures are at threshold 0.
+        ``feature_right``, below its first split), the differences between groups ``delta_…`` (second group minus first;
+        largest minus smallest if there are more than two; one for each of several views) and costs ``cost[group,
+        class]``, ``Z``, ``bound`` on the training error (discrete update), and on training and validation data error
+        rate, balanced error rate, violation and objective at the round's ``threshold`` (``threshold[group]`` if each
+        group has its own). Where it is chosen on validation data, the training measures are at threshold 0.
     warnings_ : list of str
         What ``fit`` warned of: a model that may be of no use, and what helps. Last, and without a warning of Python's:
         which label was taken as positive, where the labels are text and ``positive`` does not say.
@@ -459,8 +462,8 @@ class AdaFairClassifier(BoostedClassifier):
     positive: Any = None
     favourable: Any = None
     sensitive_feature: Any = None
-    groups: str = "crossed"
     blind: bool = False
+    groups: str = "crossed"
     bands: dict[Any, Any] | None = None
     missing_group: str | None = None
     n_jobs: int | None = None

@@ -207,7 +207,7 @@ class ParityBoostClassifier(FairClassifier):
     ----------
     glass_box_ : GlassBox
         The fitted model as one immutable value, see :class:`GlassBox`.
-    classes_, positive_, favourable_, groups_, threshold_, warnings_, feature_importances_, n_samples_fit_ :
+    classes_, positive_, favourable_, groups_, views_, threshold_, warnings_, feature_importances_, n_samples_fit_ :
         As in :class:`AdaFairClassifier`.
     n_features_in_, feature_names_in_ :
         As in :class:`AdaFairClassifier`.
@@ -285,8 +285,8 @@ class ParityBoostClassifier(FairClassifier):
     positive: Any = None
     favourable: Any = None
     sensitive_feature: Any = None
-    groups: str = "crossed"
     blind: bool = False
+    groups: str = "crossed"
     bands: dict[Any, Any] | None = None
     missing_group: str | None = None
     n_jobs: int | None = None

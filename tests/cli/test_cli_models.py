@@ -756,3 +756,34 @@ def test_audit_over_time(decisions, tmp_path):
 def test_audits_that_make_no_sense_are_refused(decisions, options, message):
     result = run("audit", decisions, "--sensitive", "sex", *options)
     assert result.exit_code == 2 and message in result.output
+
+
+# Several attributes, unknown groups, blind models
+
+
+def test_views_unknown_groups_and_people_alike_on_the_command_line(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 1200
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "town": rng.choice(["x", "y", "z"], n)})
+    table["skill"] = rng.normal(size=n).round(2) - 0.5 * (table["sex"] == "f")
+    table["hired"] = np.where(table["skill"] + 0.5 * rng.normal(size=n) > 0, "yes", "no")
+    table.loc[rng.random(n) < 0.2, "town"] = None
+    data, model, out = (tmp_path / name for name in ("people.csv", "model.json", "out.csv"))
+    table.to_csv(data, index=False)
+    given = ["train", data, "--target", "hired", "--positive", "yes", "--sensitive", "sex", "town", "--rounds", 5]
+    options = ["--groups", "each", "--missing-group", "ignore", "--blind", "--holdout", 0.3, "--model", model]
+    result = run(*given, *options)
+    assert result.exit_code == 0, result.output
+    assert "town: unknown for" in " ".join(result.output.split())
+    fitted = parityboost.load(model)
+    assert fitted.views_ == {"sex": ["f", "m"], "town": ["x", "y", "z"]}
+    assert fitted.feature_names_in_.tolist() == ["skill"]
+    assert run("predict", model, data, "--out", out).exit_code == 0
+    audited = ["audit", out, "--target", "hired", "--prediction", "prediction", "--sensitive", "sex"]
+    result = run(*audited, "--control", "town")
+    assert result.exit_code == 2 and "control_features: 'town' is missing in" in " ".join(result.output.split())
+    pd.read_csv(out).dropna().to_csv(out, index=False)
+    result = run(*audited, "--control", "town")
+    assert result.exit_code == 0 and "people alike in town" in " ".join(result.output.split())
+    result = run(*given, "--missing-group", "ignore", "--groups", "all", "--model", model)
+    assert result.exit_code == 2 and "'groups'" in result.output

@@ -446,3 +446,71 @@ frame = dd.from_pandas(pd.DataFrame({"x": [1, 2], "y": [0, 1]}), npartitions=1)
 DaskAdaFairClassifier("none").fit(frame[["x"]], frame["y"])
 """
     assert "DaskAdaFairClassifier found no Dask client: make one" in run_python(code).stderr
+
+
+# Views, unknown groups, and models that are blind
+
+
+def with_two_attributes(n_rows=240, seed=5):
+    table = make_table(np.random.default_rng(seed), n_rows, 2)
+    rng = np.random.default_rng(seed + 1)
+    table["town"] = rng.choice(["p", "q", "r"], n_rows, p=[0.5, 0.4, 0.1])
+    return table
+
+
+@pytest.mark.parametrize("cls", [DaskAdaFairClassifier, DaskParityBoostClassifier])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"groups": "each", "class_weight": "balanced_groups"},
+        {"groups": "both"},
+        {"groups": "each", "missing_group": "ignore"},
+        {"groups": "both", "missing_group": "ignore", "sensitive_feature": ["group", "town"], "blind": True},
+    ],
+)
+def test_views_and_blind_models_are_those_of_one_machine(client, cls, options):
+    table = with_two_attributes()
+    if "missing_group" in options:
+        table.loc[::7, "town"] = None
+        table.loc[::11, "group"] = None
+    collection = in_partitions(table, [50, 0, 90])
+    few = {"n_bags": 2} if cls is DaskParityBoostClassifier else {}
+    options = {"n_estimators": 8, "random_state": 3, **few, **options}
+    local, other = cls._local_class(**options), cls(**options)
+    names = ["group", "town"]
+    columns = FEATURES + (names if "blind" in options else [])
+    given = [{} if "blind" in options else {"sensitive_features": t[names]} for t in (table, collection)]
+    local.fit(table[columns], table["label"], **given[0])
+    other.fit(collection[columns], collection["label"], **given[1])
+    assert local.views_ == other.views_ and local.warnings_ == other.warnings_
+    pd.testing.assert_frame_equal(local.history_, other.history_, check_exact=True)
+    assert (local.decision_function(table[columns]) == other.to_local().decision_function(table[columns])).all()
+    predicted = other.predict(collection[columns]).compute().to_numpy()
+    assert (predicted == local.predict(table[columns])).all()
+    ours = local.frontier(table[columns], table["label"], **given[0])
+    theirs = other.frontier(collection[columns], collection["label"], **given[1])
+    pd.testing.assert_frame_equal(ours, theirs)
+    assert other.score(collection[columns], collection["label"]) == local.score(table[columns], table["label"])
+
+
+@pytest.mark.parametrize("cls", [DaskAdaFairClassifier, DaskParityBoostClassifier])
+def test_validation_data_may_cross_known_values_anew(client, cls):
+    table = with_two_attributes(400)
+    old, new = table[:250].copy(), table[250:].copy()
+    old.loc[(old["group"] == "b") & (old["town"] == "r"), "town"] = "p"
+    new.loc[new.index[:4], ["group", "town"]] = ["b", "r"]
+    new.loc[new.index[4:8], "town"] = None
+    few = {"n_bags": 2} if cls is DaskParityBoostClassifier else {}
+    options = {"n_estimators": 8, "random_state": 3, "groups": "each", "missing_group": "ignore", **few}
+    names = ["group", "town"]
+    local, other = cls._local_class(**options), cls(**options)
+    local.fit(
+        old[FEATURES], old["label"], sensitive_features=old[names], validation=(new[FEATURES], new["label"], new[names])
+    )
+    old, new = in_partitions(old, [100]), in_partitions(new, [60])
+    other.fit(
+        old[FEATURES], old["label"], sensitive_features=old[names], validation=(new[FEATURES], new["label"], new[names])
+    )
+    assert len(local.groups_) == len(other.groups_) > 5 and set(local.groups_) == set(other.groups_)
+    assert local.theta_ == other.theta_
+    np.testing.assert_array_equal(local.threshold_, other.threshold_)

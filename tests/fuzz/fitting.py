@@ -90,6 +90,7 @@ OPTIONS = {
     "capacity": [0.01, 0.3, 1],
     "max_false_positive_rate": [0, 0.1, 0.9],
     "min_group_share": [0.01, 0.3],
+    "groups": ["each", "each", "both", "crossed"],
     "n_jobs": [1, 2, 3, -1],
     "verbose": [1],
     "n_bags": [1, 2, 3, "auto", StratifiedKFold(2)],
@@ -125,6 +126,8 @@ BAD_OPTIONS = {
     "sensitive_feature": ["no such column", 999, ["no such column"], [], 1.5, [[0]]],
     "bands": [{"no such column": [1]}, {0: "text"}, {"a": [2, 1]}, {"a": []}, 5, [1]],
     "missing_group": [3, [], 1.5],
+    "groups": ["all", None, 2],
+    "blind": ["yes", None, 2],
     "positive": ["no such label", 7.5, [], {"a": 1}],
     "favourable": ["no such label", 7.5, [], {"a": 1}],
     "keep": [-0.1, 1.1, np.nan, None, "half"],
@@ -229,7 +232,11 @@ def draw_options(rng, cls, rows, culprits):
     elif cls not in FAIR and chance(rng, 0.3):
         passes_groups = False
     if "missing_group" in known and not culprits.must_refuse and chance(rng, 0.1):
-        options["missing_group"] = "no group is called so"
+        options["missing_group"] = pick(rng, ["no group is called so", "ignore"])
+    if options.get("threshold") == "per_group":  # which is a threshold for each crossed group
+        options.pop("groups", None)
+    if "blind" in known and "sensitive_feature" in options and chance(rng, 0.3):
+        options["blind"] = options.get("threshold") != "per_group" and np.shape(X)[1] > 1
     if chance(rng, 0.06):
         name = pick(rng, [name for name in known if name in BAD_OPTIONS])
         options[name] = pick(rng, BAD_OPTIONS[name])

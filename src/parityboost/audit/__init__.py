@@ -329,6 +329,11 @@ def audit(
         y, p, frame, weights, s = y[kept], p[kept], frame[kept], weights[kept], None if s is None else s[kept]
         control = None if control is None else control[kept]
 
+    for name in () if control is None else control.columns[control.isna().any()]:
+        raise ValueError(
+            f"control_features: {str(name)!r} is missing in {int(control[name].isna().sum())} of {len(y)} rows: name a "  # type: ignore[index]
+            "stratum for them, or leave these rows out"
+        )
     data = Data(y, p, weights, s) if counted is None else _counted(counted, y, p)
     names = ("groups", "measures", "calibration", "reliability", "conditional")
     tables: dict[str, list[pd.DataFrame]] = {name: [] for name in names}

@@ -252,6 +252,10 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
             else:
                 read = partial(self._read_rows, cluster, sensitive, rows)
                 parts.append(read_validation(validation, sensitive, read))
+                if len(parts[-1].groups) > len(rows.groups):
+                    about = about.with_groups(parts[-1].groups)
+                    settings, of_rows = about.settings, (X, y, sensitive_features, sample_weight)
+                    rows = parts[0] = self._read_rows(cluster, sensitive, about, *of_rows)
                 parts[-1].hold_out_all()
             chosen_on = parts[-1]
             n_held, unit = int(chosen_on.n_held.sum()), chosen_on.rows_per_weight
@@ -328,14 +332,19 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
         with self._cluster() as cluster:
             there = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
             about = self._about_rows(there, sensitive, settings, there.n_counted, there.sizes)
+            given = None
+            if validation is not None:
+                given = read_validation(validation, sensitive, partial(self._read_rows, cluster, sensitive, there))
+                if len(given.groups) > len(there.groups):
+                    about, of_rows = about.with_groups(given.groups), (X, y, sensitive_features, sample_weight)
+                    there = self._read_rows(cluster, sensitive, about, *of_rows)
             here, names = there.bring(), there.sensitive_names
             rows = Part(here.positions, here.cell, Masses(here.masses(there.exponent), there.unit))
             unit = of_choice = there.rows_per_weight
             no_columns = np.empty((there.n_rows, 0))  # a splitter knows no more of X
             folds = self._folds(about, rows, no_columns, rng, names, unit)
-            given = judged = None
-            if validation is not None:
-                given = read_validation(validation, sensitive, partial(self._read_rows, cluster, sensitive, there))
+            judged = None
+            if given is not None:
                 judged, of_choice = given.bring(), given.rows_per_weight
             self._check_parts(about, rows.cell, folds, None if judged is None else judged.cell, names)
             coded = CodedRows(

@@ -87,7 +87,8 @@ class CountedMargins(NamedTuple):
 
 def remote_frontier(cluster: Cluster, rows: PreparedRows, model: Any) -> Points:
     """The frontier of rows that stay on the workers; the same as :func:`~parityboost._choice.frontier.frontier`."""
-    notion, c = model._about.settings.notion, model._about.settings.c
+    settings = model._about.with_groups(rows.groups).settings
+    notion, c = settings.notion, settings.c
     n_groups, group_thresholds, chosen = len(rows.groups), model._group_thresholds, model._chosen
     n_buckets = None if rows.n_counted <= MAX_EXACT else N_BUCKETS
     n_counts = min(rows.n_counted, N_BUCKETS * 2 * n_groups) * (1 if group_thresholds is None else 2)

@@ -359,7 +359,7 @@ def _groups(facts: list[RowFacts], n_counted: int, sensitive: Sensitive, known: 
         frame = frame.drop_duplicates(ignore_index=True)
         names = [str(name) for name in frame.columns]
         named = Grouping(None, missing_group).apply(frame)
-        _, groups = read_groups(named, len(frame), None if known is None else groups)
+        _, groups = read_groups(named, len(frame), None if known is None else groups, sensitive.grouping)
     if known is None:
         sensitive.check_found(groups)
     return groups, names

@@ -50,7 +50,7 @@ def proxies(
     >>> explain.proxies(model, adult.data).head(2).round(2)
       attribute         feature  tells  used
     0       sex    relationship   0.61  True
-    1       sex  marital-status   0.43  True
+    1       sex  marital-status   0.47  True
     """
     feature = model.about_.sensitive_feature
     if sensitive_features is None and feature is None:
