@@ -85,16 +85,7 @@ toc_object_entries_show_parents = "hide"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-
-def short_warnings(*_: Any) -> None:
-    """Warnings without their place, which would be a path of the machine that builds the pages."""
-    warnings.formatwarning = lambda message, category, *_, **__: (
-        f"{category.__name__}: {message}\n"
-    )
-
-
 sphinx_gallery_conf = {
-    "reset_modules": ("matplotlib", short_warnings),
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
@@ -207,7 +198,13 @@ def visit_math(self: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def short_warning(message: Any, category: type, *_: Any, **__: Any) -> str:
+    """A warning in the gallery without its place, a path of the machine that builds the pages."""
+    return f"{category.__name__}: {message}\n"
+
+
 def setup(app: Any) -> None:
+    warnings.formatwarning = short_warning
     app.connect("autodoc-process-docstring", escape, priority=400)  # before numpydoc
     app.connect("autodoc-skip-member", skip_member)
     app.connect("source-read", results_stand_alone)

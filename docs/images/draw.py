@@ -86,15 +86,18 @@ def thresholds():
     for ax, rate, words in zip(
         axes, ["tpr", "fpr"], ["found (TPR)", "wrongly selected (FPR)"], strict=True
     ):
-        for group, colour, line in (
-            ("Female", "#B8860B", "-"),
-            ("Male", "#882255", "--"),
+        lines = {
+            group: [table.loc[group, rate] for table in tables]
+            for group in ("Female", "Male")
+        }
+        apart = int(np.argmax(np.abs(np.subtract(*lines.values()))))
+        for (group, values), colour, line in zip(
+            lines.items(), ("#B8860B", "#882255"), ("-", "--"), strict=True
         ):
-            values = [table.loc[group, rate] for table in tables]
             ax.plot(at, values, line, color=colour)
             ax.annotate(
                 group,
-                (at[30], values[30]),
+                (at[apart], values[apart]),
                 textcoords="offset points",
                 xytext=(4, 4),
                 color=colour,

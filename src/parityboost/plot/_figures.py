@@ -512,8 +512,8 @@ def frontier(
     """The choices of blend (or θ) and threshold that no other beats, that of ``fit``, and the lowest objective.
 
     Some points are numbered along the curve; the numbers are the row labels of ``frontier``, so a point is chosen with
-    ``row = model.frontier().loc[7]`` and ``model.choose(fairness=row.fairness, threshold=row.threshold)``, or for
-    :class:`AdaFairClassifier` with ``model.set_theta(row.theta)`` and ``model.set_threshold(row.threshold)``.
+    ``row = model.frontier().loc[7]`` and ``model.choose(fairness=row.fairness, threshold=row.threshold)``. For the
+    paper's class it is ``model.set_theta(row.theta)`` and ``model.set_threshold(row.threshold)``.
 
     Parameters
     ----------
