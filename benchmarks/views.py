@@ -233,8 +233,10 @@ def page():
         for notion in [notion for notion in NOTIONS if notion in own["setting"].to_numpy()]:
             found = means.loc[notion]
             for method in [name for name in methods(table) if name in found.index]:
+                n = int(((own["setting"] == notion) & (own["method"] == method)).sum())
+                told = "" if n == own["split"].nunique() else f" ({n} of {own['split'].nunique()} splits)"
                 numbers = " | ".join("–" if np.isnan(v) else f"{v:.3f}" for v in found.loc[method])
-                lines.append(f"| {notion.replace('_', ' ')} | {method} | {numbers} |")
+                lines.append(f"| {notion.replace('_', ' ')} | {method}{told} | {numbers} |")
             broken += [f"{title}, {notion}: {what}" for what in failures(table, found)]
         lines.append("")
     times = rows[rows["table"] == "time"].pivot_table(index="split", columns="method", values="seconds")
