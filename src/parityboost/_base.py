@@ -29,7 +29,7 @@ from ._model.grid import on_fine_grid
 from ._model.groups import GroupSource, sensitive_positions
 from ._notebook import Frontier
 from ._table.grouping import AS_GIVEN, Grouping, Sensitive, leave_out, make_views
-from ._table.reading import LabelledRows, Labels, find_label, read_rows, read_validation
+from ._table.reading import LabelledRows, Labels, find_label, read_clusters, read_rows, read_validation
 from ._table.sources import read_table
 from ._table.values import take_rows, to_pandas
 from ._table.weights import rows_per_weight
@@ -97,6 +97,15 @@ class Data(NamedTuple):
     X: Any
     rows: LabelledRows
     unit: float  # how many rows a weight of one stands for
+    cluster: NDArray[np.intp] | None = None  # of each row of X, who it is one of, if rows belong together
+    is_part: bool = False  # whether other rows of the same table are elsewhere
+
+    def at(self, chosen: Any) -> Data:
+        """Some of the rows that count."""
+        rows, weights = self.rows, self.rows.weights
+        part = {"positions": rows.positions[chosen], "cell": rows.cell[chosen]}
+        part["weights"] = None if weights is None else weights[chosen]
+        return self._replace(rows=rows._replace(**part), is_part=True)
 
 
 class FairClassifier(ClassifierMixin, BaseEstimator):
@@ -150,12 +159,18 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sensitive_features, sample_weight, validation)
+
+    def _fit(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, validation: Any, clusters: Any = (None, None)
+    ) -> Self:
+        """The same; ``clusters`` are of X and of the validation data."""
         self._forget()
         given_X, X = read_table(X), self._read_table(X, reset=True)
         sensitive, stated = self._sensitive(), (vars(self).get("positive"), vars(self).get("favourable"))
         given = given_X, y, sensitive_features, sample_weight, sensitive
         rows = read_rows(*given, positive=stated[0], favourable=stated[1])
-        data, held = Data(X, rows, rows_per_weight(sample_weight, len(X))), None
+        data, held = Data(X, rows, rows_per_weight(sample_weight, len(X)), read_clusters(clusters[0], len(X))), None
 
         def sizes() -> Floats:
             counted = np.bincount(to_host(rows.cell), rows.weights, 2 * len(rows.groups))
@@ -168,7 +183,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
                 return self._read_table(X, False, about), self._read_known(about, read_table(X), *given)
 
             table, rows = read_validation(validation, self._sensitive(about), read)
-            held = Data(table, rows, rows_per_weight((*validation, None, None)[3], len(table)))
+            unit = rows_per_weight((*validation, None, None)[3], len(table))
+            held = Data(table, rows, unit, read_clusters(clusters[1], len(table)))
             about, data = about.with_groups(rows.groups), data._replace(rows=data.rows.with_groups(rows.groups))
         self._fit_rows(about, data, held, sensitive_features)
         return self

@@ -49,7 +49,7 @@ class BoostedClassifier(FairClassifier):
         rng = check_random_state(self.random_state)
         stay = settings.threshold != "per_group" and on_card(X) and len(X) > EXACT_ROWS
         rows = training.counted_rows(data.rows, stay)
-        X_chosen_on, _, unit = held or data
+        X_chosen_on, unit = (held or data).X, (held or data).unit
         if held is None:
             train_on, chosen_on = samples.hold_out(rows, given.get("validation_fraction"), rng)
         else:

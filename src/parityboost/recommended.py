@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -25,6 +26,15 @@ from ._arrays import Floats
 from ._base import CONSTRAINTS, Data, FairClassifier
 from ._caller import warn_caller, warn_old
 from ._choice.frontier import Chosen, Points, SelectionData
+from ._choice.promise import (
+    HELD_OUT,
+    OUT_OF_BAG,
+    TEST_SHARE,
+    People,
+    candidates_with_margins,
+    gather,
+    passed,
+)
 from ._choice.settings import Settings
 from ._choice.wishes import COSTS, LimitNotMet, Wishes
 from ._engine.threads import Team
@@ -34,6 +44,7 @@ from ._stats.rates import balanced_error_rate
 from ._table.grouping import check_groups, how_to_cut
 from ._table.reading import Labels, stratified_split
 from ._table.sources import find_categorical, read_sources
+from ._table.values import take_rows
 from ._table.weights import read_class_weight
 from .notions import FairnessNotion, NoNotion, StatisticalParity, get_notion
 
@@ -47,7 +58,8 @@ HOW_TO_HOLD_OUT = (
     "merge groups, give more rows or splits of your own as n_bags, or use AdaFairClassifier, which can choose on the "
     "rows that it trains on"
 )
-WISHES = ("maximize", "limit", "min_ratio", "capacity", "max_false_positive_rate", "min_group_share")
+WISHES = ("maximize", "limit", "min_ratio", "capacity", "max_false_positive_rate", "min_group_share", "confidence")
+DEFAULT_METHOD = OUT_OF_BAG  # benchmarks/promise.py
 AS_IT_IS: Any = "as it is"  # of a wish that is not named
 MOST_DISTORTED = 1e3  # a mistake that costs nothing is still learnt from
 OLD_PARAMETERS = {
@@ -152,6 +164,14 @@ class ParityBoostClassifier(FairClassifier):
         The largest share of the negatives who may be predicted positive.
     min_group_share : float, default=0.0
         Groups of a smaller share of the rows are not compared by ``limit`` and ``min_ratio``.
+    confidence : float or None, default=None
+        How sure ``limit`` and ``min_ratio`` are to be kept on people who are not known yet: with 0.95, at most 5 % of
+        all samples lead to a model whose limit is broken in the population that they are from. The model then has a
+        certificate; if the rows cannot support one, ``fit`` says what they can. See *What we promise, and what not*.
+    certify_on : {"auto", "out_of_bag", "held_out"}, default="auto"
+        The rows that a promise is made on. ``"out_of_bag"``: those that each training holds out, by a bound that holds
+        for all choices at once. ``"held_out"``: rows that take no part in training or choice, those of ``validation``
+        or a quarter of X. ``"auto"`` is out of bag, unless there is ``validation``.
     dial : bool, default=True
         Also train the plain model, which knows nothing of the groups: the choice is among blends of the two. False
         takes half the time. Blends keep ``monotonic_cst``, and have importances and bands of their own.
@@ -222,6 +242,8 @@ class ParityBoostClassifier(FairClassifier):
         "max_false_positive_rate": [Interval(Real, 0, 1, closed="both"), None],
         "min_group_share": [Interval(Real, 0, 1, closed="left")],
         "class_weight": [StrOptions({"auto", "balanced", "balanced_groups"}), dict, None],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "certify_on": [StrOptions({"auto", OUT_OF_BAG, HELD_OUT})],
         "dial": ["boolean"],
         "max_pairs": [Interval(Integral, 0, None, closed="left"), None],
         "n_bags": [
@@ -257,6 +279,8 @@ class ParityBoostClassifier(FairClassifier):
     capacity: float | None = None
     max_false_positive_rate: float | None = None
     min_group_share: float = 0.0
+    confidence: float | None = None
+    certify_on: str = "auto"
     dial: bool = True
     positive: Any = None
     favourable: Any = None
@@ -273,15 +297,63 @@ class ParityBoostClassifier(FairClassifier):
     keep: float = 0.5
     max_violation: float | None = None
 
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        validation: Any = None,
+        cluster: Any = None,
+    ) -> Self:
+        """Train on X, y.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; missing values are fine.
+        y : array-like of shape (n_samples,)
+            Labels of two classes. The larger label is the positive class, unless ``positive`` says otherwise.
+        sensitive_features : array-like, Series or DataFrame, optional
+            The group of each instance. Several columns are crossed. Not needed if ``sensitive_feature`` names columns
+            of X.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each instance, in the errors and in the rates: weight 2 equals a repeated row.
+        validation : tuple, optional
+            Data to choose the final threshold on, instead of rows of X that are held out; with ``confidence`` data to
+            test on instead: ``(X, y)``, ``(X, y, sensitive_features)``, ``(X, y, sensitive_features, sample_weight)``
+            or ``(X, y, sensitive_features, sample_weight, cluster)``.
+        cluster : array-like of shape (n_samples,), optional
+            Who each row is one of, if rows belong together, as those of one person or household do. They are trained on
+            or held out together, and a promise counts people, not rows.
+
+        Returns
+        -------
+        self
+        """
+        clusters: Any = cluster, None
+        if isinstance(validation, (tuple, list)) and len(validation) == 5:
+            validation, clusters = validation[:4], (cluster, validation[4])
+        elif cluster is not None and validation is not None:
+            raise ValueError(
+                "cluster says which rows of X belong together, and nothing of those of validation: give "
+                "validation=(X, y, sensitive_features, sample_weight, cluster)"
+            )
+        return self._fit(X, y, sensitive_features, sample_weight, validation, clusters)
+
     def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit.bags import CodeTable
         from ._fit.training import counted_rows
         from ._table.binning import Binner, Bundles, Ranking
 
         self._check_wishes(about.settings.notion)
-        X, names = data.X, data.rows.sensitive_names
+        X, names, rng = data.X, data.rows.sensitive_names, check_random_state(self.random_state)
+        data, held, test = self._set_aside(data, held, rng)
         rows = counted_rows(data.rows)
-        folds = self._folds(about, rows, X, check_random_state(self.random_state), names, data.unit)
+        cluster = None if data.cluster is None else data.cluster[rows.positions]
+        folds = self._folds(about, rows, X, rng, names, data.unit, cluster)
         self._check_parts(about, rows.cell, folds, None if held is None else held.rows.cell, names)
         n_jobs = effective_n_jobs(self.n_jobs)
         with Team(n_jobs) as team:
@@ -308,7 +380,29 @@ class ParityBoostClassifier(FairClassifier):
             weight = np.empty(0) if given.weights is None else given.weights
             margins = [end.effects.predict(binner, held.X, n_jobs)[given.positions] for end in trained.ends]
             selection = SelectionData(given.cell, weight, len(about.groups), trained.blends(margins))
-        self._keep(about, trained, selection, (held or data).unit, binner, column)
+        own = None if cluster is None else cluster[trained.ends[-1].rows]
+        self._keep(about, trained, selection, (held or data).unit, binner, column, own, len(rows.cell), test)
+
+    def _set_aside(
+        self, data: Data, held: Data | None, rng: np.random.RandomState
+    ) -> tuple[Data, Data | None, Data | None]:
+        """The rows to train on, those to choose on if they are others, and those that a promise is tested on."""
+        if self.confidence is None:
+            return data, held, None
+        if held is not None:
+            if self.certify_on == OUT_OF_BAG:
+                raise ValueError(
+                    "certify_on='out_of_bag' makes its promise on rows that the trainings hold out; with validation=… "
+                    "it is 'held_out'"
+                )
+            return data, None, held
+        if (DEFAULT_METHOD if self.certify_on == "auto" else self.certify_on) == OUT_OF_BAG:
+            return data, None, None
+        from ._fit.bags import draw_folds
+
+        own = None if data.cluster is None else data.cluster[data.rows.positions]
+        fold = draw_folds(data.rows.cell, own, TEST_SHARE, 1, rng)[0]
+        return data.at(fold.train), None, data.at(fold.held)
 
     def _find_groups(self, about: About, source: GroupSource, binner: Any) -> tuple[About, GroupSource | None]:
         """Where prediction finds the groups, if each has its own threshold; otherwise the column that tells them.
@@ -405,10 +499,17 @@ class ParityBoostClassifier(FairClassifier):
         return "balanced_groups" if get_notion(self.notion).gaps and n_views < 2 else "balanced"
 
     def _folds(
-        self, about: About, rows: Any, X: Any, rng: np.random.RandomState, names: list[str], unit: float
+        self,
+        about: About,
+        rows: Any,
+        X: Any,
+        rng: np.random.RandomState,
+        names: list[str],
+        unit: float,
+        cluster: Any = None,
     ) -> list[Any]:
-        """Which rows each bag trains on and which it holds out."""
-        from ._fit.bags import Fold, read_folds
+        """Which rows each bag trains on and which it holds out; for a promise each row is held out by some."""
+        from ._fit.bags import Fold, draw_folds, read_folds
         from ._fit.samples import none_held_out
 
         n_bags = self.n_bags
@@ -418,6 +519,8 @@ class ParityBoostClassifier(FairClassifier):
             n_bags = MANY_BAGS if weight * unit < FEW_ROWS else USUAL_BAGS
         if isinstance(n_bags, Integral):
             share = float(self.validation_fraction or 0)
+            if self.confidence is not None or cluster is not None:
+                return draw_folds(rows.cell, cluster, share, int(n_bags), rng)
             drawn = (stratified_split(rows.cell, share, rng) for _ in range(int(n_bags)))
             folds = [Fold(train.astype(np.intp), held.astype(np.intp)) for train, held in drawn]
             if not len(folds[0].held):
@@ -456,6 +559,9 @@ class ParityBoostClassifier(FairClassifier):
         unit: float,
         binner: Any,
         column: GroupSource | None,
+        cluster: Any = None,
+        n_rows: int = 0,
+        test: Data | None = None,
     ) -> None:
         """List all that the averaged margins can be, choose what is wished, keep the model and say what is wrong."""
         from ._choice.menu import make_menu
@@ -475,7 +581,14 @@ class ParityBoostClassifier(FairClassifier):
         box = GlassBox(about, 0.0, binner, *tables, None, trained.dial, menu, 0, wishes, column)
         menu = menu.refined(box.best(wishes), selection)
         box = replace(box, menu=menu)
-        place = box.best(wishes)
+        if wishes.confidence is None:
+            place = box.best(wishes)
+            chosen = box.at_option(place)
+        else:
+            people = People(selection.cell, selection.weight, cluster, selection.n_groups)
+            chosen = self._promised(box, selection, people, n_rows or len(selection), test)
+            assert chosen.place is not None
+            place = chosen.place
         stage = int(menu.stage[place])
 
         def choice_at(place: int) -> Choice:
@@ -497,7 +610,7 @@ class ParityBoostClassifier(FairClassifier):
         if settings.n_estimators >= type(self).n_estimators:  # whoever asks for fewer has a reason
             messages += at_cap([bag.boosted for bag in bags], settings)
         about = replace(about, warnings=self._speak(about, messages))
-        self._about, self._box = about, replace(box, about=about).at_option(place)
+        self._about, self._box = about, replace(chosen, about=about)
         if self.verbose:
             print(f"{type(self).__name__.removesuffix('Classifier')}: {self._box.summary}", file=sys.stderr, flush=True)
         self.thetas_ = np.array([bag.boosted.choice.theta for bag in bags])
@@ -507,6 +620,33 @@ class ParityBoostClassifier(FairClassifier):
         for name in tables_of_rounds[0]:
             parts = [table[name] for table in tables_of_rounds]
             self._history[name] = list(chain(*parts)) if isinstance(parts[0], list) else np.concatenate(parts)
+
+    def _promised(
+        self, box: GlassBox, selection: SelectionData, people: People, n_rows: int, test: Data | None
+    ) -> GlassBox:
+        """The best model that a promise can be made of, with its certificate."""
+        menu, wishes = box.menu, box.wishes
+        assert menu is not None
+        assert wishes.confidence is not None
+        question = box.question(wishes)
+        if test is None:
+            given = selection, people, len(selection) / n_rows, wishes.confidence
+            return replace(box, evidence=gather(menu, question, box.best(wishes), *given)).choose(wishes)
+        places = candidates_with_margins(menu, people.effective, question, box.best)
+        boxes = [box.at_option(place) for place in places]
+        X, rows, n_groups = take_rows(test.X, test.rows.positions), test.rows, len(box.about.groups)
+        weight = np.empty(0) if rows.weights is None else rows.weights
+        own = None if test.cluster is None else test.cluster[rows.positions]
+        tested = SelectionData(rows.cell, weight, n_groups, lambda: iter(()))
+        group, counts = rows.cell % n_groups, []
+        for candidate in boxes:
+            margin = candidate.margin(X, effective_n_jobs(self.n_jobs), self.device)
+            counts.append(tested.counts(margin > np.broadcast_to(candidate.threshold, n_groups)[group]))
+        people = People(rows.cell, weight, own, n_groups)
+        share = len(rows.cell) / (n_rows + len(rows.cell)) if test.is_part else 1.0
+        k, bounds = passed(question, np.array(counts), people, wishes.confidence, share)
+        of_rows = people.table().astype(np.int64), people.effective
+        return boxes[k].certified(HELD_OUT, question, counts[k], bounds, *of_rows)
 
     def __getattr__(self, name: str) -> Any:
         """Say what there is instead of what only one training has."""
@@ -530,6 +670,8 @@ class ParityBoostClassifier(FairClassifier):
         """Speak of other labels than those that were fitted."""
         super().relabel(labels, warnings)
         self._box = replace(self._box, about=self._about)
+        if self._box.certificate is not None:
+            self._box = replace(self._box, certificate=replace(self._box.certificate, model=self._box.fingerprint))
 
     @property
     def threshold_(self) -> Any:
@@ -589,6 +731,7 @@ class ParityBoostClassifier(FairClassifier):
         capacity: Any = AS_IT_IS,
         max_false_positive_rate: Any = AS_IT_IS,
         min_group_share: Any = AS_IT_IS,
+        confidence: Any = AS_IT_IS,
         fairness: float | None = None,
         threshold: Any = None,
     ) -> Self:
@@ -599,8 +742,10 @@ class ParityBoostClassifier(FairClassifier):
 
         Parameters
         ----------
-        maximize, limit, min_ratio, capacity, max_false_positive_rate, min_group_share : optional
-            As the parameters of these names. A wish that is not named stays as it is; None removes it.
+        maximize, limit, min_ratio, capacity, max_false_positive_rate, min_group_share, confidence : optional
+            As the parameters of these names. A wish that is not named stays as it is; None removes it. A promise that
+            was made on out-of-bag rows is made again of what is chosen now: all such promises hold together, however
+            often one chooses. One that was tested on rows that took no part is dropped with a warning.
         fairness : float, optional
             Instead of wishes a blend by its number: 0.0 is the plain model, 1.0 the fair one, and up to 2.0 the plain
             one is taken off. Its threshold is the best for it, unless it is given as well.
@@ -643,6 +788,14 @@ class ParityBoostClassifier(FairClassifier):
             given["min_group_share"] = 0.0
         wishes = Wishes.of(given)
         wishes.check(self._about.settings.notion)
+        if wishes.confidence is not None and "confidence" not in named and self._box.evidence is None:
+            warn_caller(
+                "the certificate is of the choice that was tested on rows that took no part; they tell nothing of "
+                "another choice made afterwards, so this one has no certificate. Fit again with these wishes for one, "
+                "or with certify_on='out_of_bag', which promises any choice"
+            )
+            given["confidence"] = None
+            wishes = replace(wishes, confidence=None)
         found = copy(self)
         found.set_params(**{name: value for name, value in given.items() if name in WISHES})
         found._box = self._box.choose(wishes)

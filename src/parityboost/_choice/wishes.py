@@ -26,6 +26,8 @@ class LimitNotMet(ValueError):  # noqa: N818 - it is no error of the program's
         What cannot be kept, and what could.
     possible : dict, optional
         By wish, the closest to it that can be kept together with the others.
+    rows_needed : dict, optional
+        With ``confidence``: of which ``(group, class)`` so many rows would be enough; the class is None for both.
 
     Examples
     --------
@@ -34,9 +36,11 @@ class LimitNotMet(ValueError):  # noqa: N818 - it is no error of the program's
     True
     """
 
-    def __init__(self, message: str, possible: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self, message: str, possible: Mapping[str, float] | None = None, rows_needed: Mapping[Any, int] | None = None
+    ) -> None:
         super().__init__(message)
-        self.possible = dict(possible or {})
+        self.possible, self.rows_needed = dict(possible or {}), dict(rows_needed or {})
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Wishes:
     capacity: float | None = None
     max_false_positive_rate: float | None = None
     min_group_share: float = 0.0
+    confidence: float | None = None
     max_violation: float | None = (
         None  # of the sum over the gaps: the old form of limit, which is missed with a warning
     )
@@ -72,8 +77,10 @@ class Wishes:
                 raise ValueError(f"{name} must be a number, got {value!r}")
             highest = np.inf if name == "max_violation" else 1.0
             lowest_is_one = name in ("min_ratio", "capacity")
-            if not 0 <= value <= highest or (lowest_is_one and value == 0):
+            is_open = name == "confidence" and value in (0, 1)
+            if not 0 <= value <= highest or (lowest_is_one and value == 0) or is_open:
                 bounds = "above 0 and at most 1" if lowest_is_one else "from 0 to 1"
+                bounds = "between 0 and 1" if name == "confidence" else bounds
                 raise ValueError(f"{name} must be a number {bounds}, got {value!r}")
             found[name] = float(value)
         return cls(**found)
@@ -87,6 +94,12 @@ class Wishes:
                     f"{name}={value:g} limits what a notion compares, and notion={notion.name!r} compares nothing: use "
                     "'equal_opportunity', 'equalized_odds' or 'statistical_parity'"
                 )
+
+        if self.confidence is not None and self.limit is None and self.min_ratio is None:
+            raise ValueError(
+                f"confidence={self.confidence:g} promises a limit on people who are not known yet: say which, as "
+                "limit=0.05 or min_ratio=0.8"
+            )
 
     @property
     def is_limited(self) -> bool:
@@ -182,6 +195,8 @@ class Wishes:
         parts = [text.format(getattr(self, key)) for key, text in bounds.items() if getattr(self, key) is not None]
         if parts and self.min_group_share and (self.limit is not None or self.min_ratio is not None):
             parts.append(f"groups below a share of {self.min_group_share:g} left out")
+        if self.confidence is not None:
+            parts.append(f"a promise of it with {100 * self.confidence:.4g} % confidence")
         return what + (f", with {' and '.join(parts)}" if parts else "")
 
 

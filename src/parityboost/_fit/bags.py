@@ -46,6 +46,30 @@ class Fold(NamedTuple):
     held: Rows
 
 
+def draw_folds(
+    cell: NDArray[Any], cluster: Rows | None, fraction: float, n_bags: int, rng: np.random.RandomState
+) -> list[Fold]:
+    """Parts of about this share, one after the other until all rows have been held out, then new ones.
+
+    Each has its share of every cell. Rows of one cluster are on the same side; it counts for the cell of its first.
+    """
+    first, whom = np.arange(len(cell)), np.arange(len(cell))
+    if cluster is not None:
+        _, first, whom = np.unique(cluster, return_index=True, return_inverse=True)
+    of = cell[first]
+    sizes, n_parts = np.bincount(of)[of], max(round(1.0 / fraction), 2)
+    order, folds = np.argsort(of, kind="stable"), []
+    rank = np.empty(len(of), dtype=np.intp)
+    for b in range(n_bags):
+        part = b % n_parts
+        if part == 0:
+            rank[order] = np.concatenate([rng.permutation(size) for size in np.bincount(of).tolist()])
+        # A cell of fewer has someone in each part nevertheless, but for one of a single row.
+        held = np.where(sizes >= n_parts, rank * n_parts // sizes == part, (rank == part % sizes) & (sizes > 1))[whom]
+        folds.append(Fold(np.flatnonzero(~held), np.flatnonzero(held)))
+    return folds
+
+
 def read_folds(splits: Any, part: Part, n_groups: int, X: Any, names: Sequence[str]) -> list[Fold]:
     """Splits that the user gives, as (train, test) positions in X or as a splitter of scikit-learn's.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,10 +14,11 @@ from .._arrays import Floats
 from .._choice.alternatives import list_alternatives
 from .._choice.frontier import Points, chosen_point
 from .._choice.menu import Menu
+from .._choice.promise import OUT_OF_BAG, Bounds, Certificate, Evidence, Question, best_promised
 from .._choice.settings import Settings
 from .._choice.wishes import Wishes
 from .._stats.rates import accuracy, balanced_error_rate
-from .._table.binning import Binner, Column
+from .._table.binning import Binner, Column, NumericColumn
 from .._table.grouping import (
     AS_GIVEN,
     LEAST_CROSSED,
@@ -198,6 +200,10 @@ class GlassBox(FittedModel):
         What it was chosen for.
     column : GroupSource or None
         The column of X whose groups the menu shifts against each other.
+    evidence : Evidence or None
+        What promises about other options are made of, if it was fitted with ``confidence``.
+    certificate : Certificate or None
+        What was promised of this one.
 
     Examples
     --------
@@ -225,6 +231,8 @@ class GlassBox(FittedModel):
     stage: int = 0
     wishes: Wishes = NO_WISHES
     column: GroupSource | None = None
+    evidence: Evidence | None = None
+    certificate: Certificate | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return plain_state(self)
@@ -288,7 +296,8 @@ class GlassBox(FittedModel):
             shift = menu.shift(stage)
             thresholds = threshold + (np.zeros(len(self.about.groups)) if shift is None else shift)
         calibrator = calibrator_of(menu, stage - stage % len(menu.shifts) if menu.per_group else stage)
-        return replace(found, effects=self.effects_at(stage), threshold=thresholds, calibrator=calibrator, stage=stage)
+        found = replace(found, effects=self.effects_at(stage), threshold=thresholds, calibrator=calibrator, stage=stage)
+        return replace(found, certificate=None)
 
     def effects_at(self, stage: int) -> Effects:
         """The tables of another stage of the menu's, with the steps of the sensitive column that it has."""
@@ -381,8 +390,81 @@ class GlassBox(FittedModel):
         return self.menu.best(wishes, *given, among)
 
     def choose(self, wishes: Wishes) -> GlassBox:
-        """The best for some wishes."""
-        return replace(self.at_option(self.best(wishes)), wishes=wishes)
+        """The best for some wishes; if they are to be promised, with a certificate."""
+        if wishes.confidence is None:
+            return replace(self.at_option(self.best(wishes)), wishes=wishes)
+        assert self.menu is not None
+        if self.evidence is None:
+            raise ValueError(
+                f"confidence={wishes.confidence:g} needs what fit counts for a promise: fit again with confidence, and "
+                "certify_on='out_of_bag' if other choices are to be promised afterwards"
+            )
+        self.evidence.check(wishes)
+        question = self.question(wishes)
+        place, bounds = best_promised(self.menu, self.evidence, question, self.best)
+        counts, of_rows = self.menu.counts([place])[0], (self.evidence.rows, self.evidence.effective)
+        found = replace(self.at_option(place), wishes=wishes)
+        return found.certified(OUT_OF_BAG, question, counts, bounds, *of_rows)
+
+    def question(self, wishes: Wishes) -> Question:
+        """What wishes ask of options."""
+        settings, labels = self.about.settings, self.about.labels
+        favourable = int(not labels.favours_negative)
+        return Question(settings.notion, favourable, wishes, group_names(self.about.groups), labels.shown)
+
+    def certified(
+        self, method: str, question: Question, counts: Floats, bounds: Bounds, rows: Any, effective: Floats
+    ) -> GlassBox:
+        """With the certificate of what was found on some rows."""
+        wishes, notion = question.wishes, question.notion
+        assert wishes.confidence is not None
+        compared = wishes.compared(counts)
+        certificate = Certificate(
+            notion.name,
+            wishes.limit,
+            wishes.min_ratio,
+            wishes.confidence,
+            method,
+            float(notion.largest_gap(compared)),
+            float(notion.lowest_ratio(compared, question.favourable)),
+            float(bounds.gap[0]),
+            float(bounds.ratio[0]),
+            tuple((int(negative), int(positive)) for negative, positive in rows),
+            tuple((float(negative), float(positive)) for negative, positive in effective),
+            wishes.min_group_share,
+            self.fingerprint,
+        )
+        return replace(self, certificate=certificate)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that it decides by: labels, groups, columns in use, tables and thresholds."""
+        found = hashlib.sha256()
+
+        def add(*values: Any) -> None:
+            for value in values:
+                array = isinstance(value, np.ndarray) and value.dtype != object
+                found.update((np.ascontiguousarray(value).tobytes() if array else repr(value).encode()) + b"\n")
+
+        labels, source, effects = self.about.labels, self.about.source, self.effects
+        add(labels.shown, [str(group) for group in self.about.groups], np.asarray(self.threshold, dtype=np.float64))
+        if source is not None:
+            add(source.columns, None if source.codes is None else source.codes, source.shares)
+        for f in sorted(effects.used_features()):
+            column = self.columns[f]
+            add(f, column.name, effects.tables[f, : column.n_codes])
+            if isinstance(column, NumericColumn):
+                add(column.edges)
+            else:
+                add([str(value) for value in column.categories], column.shared, column.mixed, column.others_are_missing)
+        for pair in effects.pairs:
+            sides = ((pair.row_of, pair.features[0]), (pair.column_of, pair.features[1]))
+            add(pair.features, *(of[: self.columns[f].n_codes] for of, f in sides), pair.scores)
+        return found.hexdigest()
+
+    def with_threshold(self, threshold: Any) -> GlassBox:
+        """The same model with another threshold, or one per group; nothing is promised of it."""
+        return replace(self, threshold=threshold, certificate=None)
 
     def alternatives(self, confidence: float = 0.95) -> list[dict[str, Any]]:
         """What else it could be, and what it is: see :meth:`ParityBoostClassifier.alternatives`."""

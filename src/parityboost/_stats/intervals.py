@@ -178,13 +178,19 @@ class _Limits(NamedTuple):
 
 def _limits(rates: Rates, z: float) -> _Limits:
     """Newcombe's hybrid interval for every ordered pair."""
-    lower, upper = exact(rates.value, rates.n, z)
-    down, up = rates.value - lower, upper - rates.value
-    at_half = 0.5 * z / np.sqrt(rates.n)
-    down = np.where((lower < 0.5) & (rates.value > 0.5), np.maximum(down, at_half), down)
-    up = np.where((upper > 0.5) & (rates.value < 0.5), np.maximum(up, at_half), up)
+    down, up = sides(rates.value, rates.n, z)
     g, h = np.nonzero(~np.eye(len(rates.n), dtype=bool))
     return _Limits(rates.value[g] - rates.value[h], np.hypot(down[g], up[h]), np.hypot(up[g], down[h]))
+
+
+def sides(value: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
+    """How far the exact limits of a share of n are below and above it, for limits of differences."""
+    lower, upper = exact(value, n, z)
+    down, up = value - lower, upper - value
+    at_half = 0.5 * z / np.sqrt(n)
+    down = np.where((lower < 0.5) & (value > 0.5), np.maximum(down, at_half), down)
+    up = np.where((upper > 0.5) & (value < 0.5), np.maximum(up, at_half), up)
+    return down, up
 
 
 def _best_sum(a: Floats, a_side: Floats, b: Floats, b_side: Floats, sign: int) -> float:

@@ -218,6 +218,21 @@ def read_rows(
     return LabelledRows(rows, cells(codes, group, len(groups)), weights, labels, groups, names)
 
 
+def read_clusters(cluster: Any, n_rows: int) -> NDArray[np.intp] | None:
+    """Who each row is one of, as numbers."""
+    if cluster is None:
+        return None
+    given = np.asarray(to_host(cluster) if not hasattr(cluster, "to_numpy") else cluster.to_numpy())
+    if given.ndim != 1:
+        raise ValueError(f"cluster must have one value for each row, got an array of shape {given.shape}")
+    check_length("cluster", len(given), n_rows)
+    codes, _ = pd.factorize(given)
+    if (codes < 0).any():
+        row = int(np.flatnonzero(codes < 0)[0])
+        raise ValueError(f"cluster is missing in row {row}: give a row that belongs to no other a value of its own")
+    return codes.astype(np.intp)
+
+
 def read_validation(validation: Any, sensitive: Sensitive, read: Callable[..., Found]) -> Found:
     """What ``read`` makes of X, y, groups and weights of the tuple; its errors say that they are about this."""
     if not isinstance(validation, (tuple, list)) or not 2 <= len(validation) <= 4:
