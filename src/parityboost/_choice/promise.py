@@ -277,8 +277,9 @@ class Limits(NamedTuple):
         size, down, up = self.size[at], self.down[at], self.up[at]
         apart = size[:, :, None] - size[:, None, :]
         k = np.arange(apart.shape[-1])
-        apart[:, k, k] = -np.inf
-        return apart, np.hypot(up[:, :, None], down[:, None, :])
+        more = np.hypot(up[:, :, None], down[:, None, :])
+        apart[:, k, k], more[:, k, k] = -np.inf, 0.0
+        return apart, more
 
     @property
     def farthest(self) -> Floats:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import UNSET, Meta, UnsetType, field
 
 from .. import notions
 from .._arrays import Floats
-from .._choice import menu
+from .._choice import menu, promise
 from .._choice.wishes import COSTS, Wishes
 from .._engine.codes import MAX_BINS, MAX_CATEGORIES, N_CODES, X_BINNED_DTYPE
 from .._model import calibration, dial, glass_box, trees
@@ -43,6 +43,7 @@ Product = Annotated[float, Meta(ge=-(MAX_SCORE**2), le=MAX_SCORE**2)]
 Weight = Annotated[float, Meta(ge=0, le=MAX_WEIGHT)]
 Threshold = Annotated[float, Meta(ge=-MAX_THRESHOLD, le=MAX_THRESHOLD)]
 Positive = Annotated[float, Meta(ge=0, le=MAX_THRESHOLD)]
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 Feature = Annotated[int, Meta(ge=0, le=MAX_COLUMNS - 1)]
 Code = Annotated[int, Meta(ge=0, le=N_CODES - 1)]
 Rounds = Annotated[int, Meta(ge=1, le=MAX_ROUNDS)]
@@ -475,6 +476,56 @@ def read_wishes(given: dict[str, Any]) -> Wishes:
         raise ModelFileError(f": {error}") from None
 
 
+class Evidence(Record):
+    """What promises about other choices are made of."""
+
+    confidence: Share
+    critical: Positive
+    highest_error: Share
+    rows: list[list[Count]]
+    effective: list[list[Weight]]
+    share: Share
+
+    def read(self, n_groups: int) -> promise.Evidence:
+        rows = matrix((n_groups, 2), self.rows, "rows").astype(np.int64)  # type: ignore[arg-type]
+        given = self.confidence, self.critical, self.highest_error, rows
+        return promise.Evidence(*given, matrix((n_groups, 2), self.effective, "effective"), self.share)
+
+
+class Certificate(Record):
+    """What was promised; the assumptions are those of every promise."""
+
+    notion: str
+    limit: Share | None
+    min_ratio: Share | None
+    confidence: Share
+    method: Literal["out_of_bag", "held_out"]
+    gap: Share
+    ratio: Share | None  # null if there is none
+    largest_gap: Share
+    lowest_ratio: Share
+    rows: list[list[Count]]
+    effective: list[list[Weight]]
+    min_group_share: Share
+    model: str
+
+    @classmethod
+    def of_certificate(cls, found: promise.Certificate) -> Certificate:
+        return cls.of(found, ratio=None if np.isnan(found.ratio) else found.ratio)
+
+    def read(self, box: glass_box.GlassBox) -> promise.Certificate:
+        """It is of this very model."""
+        n_groups = len(box.about.groups)
+        for name in ("rows", "effective"):
+            matrix((n_groups, 2), getattr(self, name), name)
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        pairs = {name: tuple((first, second) for first, second in given[name]) for name in ("rows", "effective")}
+        ratio = np.nan if self.ratio is None else self.ratio
+        if self.model != box.fingerprint:
+            fail("model", f"{box.fingerprint!r}, the hash of the model in this file", self.model)
+        return promise.Certificate(**given | pairs | {"ratio": ratio})
+
+
 class Bag(Record):
     theta: Rounds
     rounds: Rounds
@@ -494,6 +545,8 @@ class Average(Record):
     calibrator: Calibrator
     dial: Dial | None = None
     menu: Menu | None = None
+    evidence: Evidence | None = None
+    certificate: Certificate | None = None
 
     @classmethod
     def of_model(cls, model: Any) -> Average:
@@ -507,6 +560,8 @@ class Average(Record):
             calibrator=Calibrator.of(box.calibrator),
             dial=None if box.dial is None else Dial.of_dial(box.dial, box.binner),
             menu=None if box.menu is None else Menu.of_box(box),
+            evidence=None if box.evidence is None else Evidence.of(box.evidence),
+            certificate=None if box.certificate is None else Certificate.of_certificate(box.certificate),
         )
 
     def read(self, about: Any, threshold: Any, binner: Binner, n_groups: int | None) -> glass_box.GlassBox:
@@ -531,4 +586,11 @@ class Average(Record):
             box = replace(box, **self.menu.read(about, binner, (1.0,) if found is None else found.weights))
         if self.fairness != box.fairness:
             fail("fairness", f"{box.fairness}, where the menu's stage is", self.fairness)
-        return replace(box, effects=box.effects_at(box.stage))
+        box = replace(box, effects=box.effects_at(box.stage))
+        if self.evidence is not None:
+            with at("evidence"):
+                box = replace(box, evidence=self.evidence.read(len(about.groups)))
+        if self.certificate is not None:
+            with at("certificate"):
+                box = replace(box, certificate=self.certificate.read(box))
+        return box

@@ -456,7 +456,8 @@ class GlassBox(FittedModel):
             if isinstance(column, NumericColumn):
                 add(column.edges)
             else:
-                add([str(value) for value in column.categories], column.shared, column.mixed, column.others_are_missing)
+                shared = None if column.shared is None else list(column.shared)
+                add([str(value) for value in column.categories], shared, column.mixed, column.others_are_missing)
         for pair in effects.pairs:
             sides = ((pair.row_of, pair.features[0]), (pair.column_of, pair.features[1]))
             add(pair.features, *(of[: self.columns[f].n_codes] for of, f in sides), pair.scores)
