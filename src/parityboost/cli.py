@@ -86,6 +86,9 @@ def _make_app() -> "typer.Typer":
         metavar="SHARE",
         show_default="0",
     )
+    of_confidence = Option(
+        None, help="How sure --limit and --min-ratio are to be kept on people who are not known yet: 0.95, say."
+    )
 
     @app.callback()
     def options(
@@ -135,6 +138,7 @@ def _make_app() -> "typer.Typer":
         capacity: float | None = of_capacity,
         max_false_positive_rate: float | None = of_fpr,
         min_group_share: float | None = of_share,
+        confidence: float | None = of_confidence,
         epsilon: float = Option(0.0, help="Tolerated difference between groups.", min=0),
         method: str = Option("parityboost", help="parityboost, the recommended model, or adafair, the paper's."),
         rounds: int | None = Option(None, help="Largest number of boosting rounds.", min=1, show_default=own_rounds),
@@ -193,6 +197,7 @@ def _make_app() -> "typer.Typer":
         cut = threshold if threshold in words else as_number("--threshold", str(threshold))
         wishes = {"maximize": maximize, "limit": limit, "min_ratio": min_ratio, "capacity": capacity}
         wishes |= {"max_false_positive_rate": max_false_positive_rate, "min_group_share": min_group_share}
+        wishes |= {"confidence": confidence}
         wishes |= {"cost_false_positive": cost_false_positive, "cost_false_negative": cost_false_negative}
         chosen: dict[str, Any] = {"n_estimators": rounds, "max_depth": depth, "dial": dial, "threshold": cut}
         chosen |= {"class_weight": class_weight, "c": c, "keep": keep, "max_violation": max_violation, "groups": groups}
@@ -249,6 +254,7 @@ def _make_app() -> "typer.Typer":
         capacity: float | None = of_capacity,
         max_false_positive_rate: float | None = of_fpr,
         min_group_share: float | None = of_share,
+        confidence: float | None = of_confidence,
         without: list[str] | None = Option(None, help="Wishes of the model to give up, such as limit."),
         fairness: float | None = Option(None, help="Instead of wishes a blend: 0 is the plain model, 1 the fair one."),
         threshold: str | None = Option(None, help="Instead of wishes a threshold, or one for each group: 0.1,-0.2."),
@@ -258,6 +264,7 @@ def _make_app() -> "typer.Typer":
 
         wishes = {"maximize": maximize, "limit": limit, "min_ratio": min_ratio, "capacity": capacity}
         wishes |= {"max_false_positive_rate": max_false_positive_rate, "min_group_share": min_group_share}
+        wishes |= {"confidence": confidence}
         wishes |= {"cost_false_positive": cost_false_positive, "cost_false_negative": cost_false_negative}
         given = _choices.read_wishes(wishes), without or [], fairness, threshold
         say(_choices.choose(model, out, *given), err=is_standard(out))
@@ -331,6 +338,9 @@ def _make_app() -> "typer.Typer":
         measure: list[str] | None = Option(
             None, help="Measures that --fail-above looks at.", show_default="the four notions'"
         ),
+        certificate: Path | None = Option(
+            None, help="Model file: is what it promises kept? Exit with 1 if it is broken beyond chance."
+        ),
         report: Path | None = of_report,
         explorer: Path | None = Option(None, help="Also write the page that moves along the --scores (.html)."),
         title: str | None = of_title,
@@ -352,10 +362,15 @@ def _make_app() -> "typer.Typer":
         wanted = _audits.Wanted(without_outcomes, ll144, tuple(unknown or ()), by, every, reference, measure, chart)
         if wanted.check(target, prediction, scores, sensitive):
             columns = {"target": target, "prediction": prediction} | named
+            if certificate is not None and (ll144 or by is not None):
+                raise ValueError("--certificate is of all decisions together: --ll144 and --by cannot be used")
             told, too_far = _audits.run(wanted, data, columns, sensitive, stated, grouping, page, text_format)
         else:
             roles = data, str(target), str(prediction), sensitive, control or [], named
             told, too_far = _models.audit(*roles, stated, grouping, page, measure, explorer, text_format)
+        if certificate is not None:
+            kept = _audits.promise(certificate, data, target, str(prediction), sensitive, weights, text_format)
+            told, too_far = [*told, kept[0]], [*too_far, *kept[1]]
         say("\n".join(told))
         stop_if(too_far)
 

@@ -77,7 +77,7 @@ def _best_error(menu: Menu, stage: int) -> int:
 def _measures(menu: Menu, place: int, notion: FairnessNotion, favourable: int, confidence: float) -> Row:
     counts = menu.counts([place])[0]
     total = counts.sum(axis=0)
-    gap, low_ratio = _intervals(counts * menu.unit, notion, favourable, confidence)
+    gap, low_ratio = intervals_of(counts * menu.unit, notion, favourable, confidence)
     return {
         "fairness": menu.weight(int(menu.stage[place])),
         "threshold": float(menu.thresholds[place]),
@@ -101,7 +101,7 @@ def _widest(counts: Floats, notion: FairnessNotion) -> str:
     return notion.views[int(known.argmax())].name
 
 
-def _intervals(
+def intervals_of(
     counts: Floats, notion: FairnessNotion, favourable: int, confidence: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Of the largest gap and of the lowest ratio, from rows that are counted; of several views of the worst."""
@@ -109,7 +109,7 @@ def _intervals(
     if not notion.gaps or len(counts) < 2:
         return nothing, nothing
     if notion.views:
-        of_views = [_intervals(seen, notion.each, favourable, confidence) for seen in notion.seen(counts)]
+        of_views = [intervals_of(seen, notion.each, favourable, confidence) for seen in notion.seen(counts)]
         gap_low, gap_high = np.fmax.reduce([of_gap for of_gap, _ in of_views]).tolist()
         low, high = np.fmin.reduce([of_ratio for _, of_ratio in of_views]).tolist()
         return (gap_low, gap_high), (low, high)

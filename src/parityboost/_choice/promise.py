@@ -123,6 +123,40 @@ class Certificate:
     min_group_share: float
     model: str
 
+    @property
+    def promised(self) -> str:
+        """What was promised, in words."""
+        limit = [] if self.limit is None else [f"the largest gap is at most {self.limit:g}"]
+        ratio = [] if self.min_ratio is None else [f"the lowest ratio is at least {self.min_ratio:g}"]
+        return f"{self.notion.replace('_', ' ')}: {' and '.join([*limit, *ratio])}"
+
+    def said(self, groups: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
+        """All of it in words, by what each is about."""
+        limit = [] if self.limit is None else [f"gap {self.largest_gap:.3f} ({self.gap:.3f} on the rows counted)"]
+        ratio = (
+            [] if self.min_ratio is None else [f"ratio {self.lowest_ratio:.3f} ({self.ratio:.3f} on the rows counted)"]
+        )
+        where = {
+            OUT_OF_BAG: "rows that the trainings held out",
+            HELD_OUT: "rows that took no part in training or choice",
+        }
+        cells = []
+        for group, rows, effective in zip(groups, self.rows, self.effective, strict=True):
+            each = [f"{n:,} of {name}" for n, name in zip(rows, classes, strict=True)]
+            less = sum(effective) < 0.995 * sum(rows)
+            cells.append(f"{group}: {', '.join(each)}" + (f" (count as {sum(effective):,.0f})" if less else ""))
+        small = f"; groups of less than {self.min_group_share:.4g} of the rows are not compared"
+        return {
+            "Promise": self.promised + (small if self.min_group_share else ""),
+            "Confidence": f"{100 * self.confidence:.4g} %: at most {100 - 100 * self.confidence:.3g} % of all samples "
+            "lead to a certificate that is broken",
+            "Bound": ", ".join([*limit, *ratio]),
+            "Made on": f"{sum(map(sum, self.rows)):,} {where[self.method]} ({self.method})",
+            "Rows": first_few(cells, "; "),
+            "Assumes": "rows that are independent of each other, and from the population that the model is used for",
+            "Model": f"SHA-256 {self.model}",
+        }
+
 
 class People(NamedTuple):
     """Rows as people who are counted: the cell and the weight of each, and who belongs together."""

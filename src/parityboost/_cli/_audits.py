@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._io.atomic import write_atomically
+from .._io.model_json import load
 from .._table.grouping import Grouping
 from .._table.values import listed
-from ..audit import audit, audit_over_time, local_law_144
+from ..audit import audit, audit_over_time, audit_promise, local_law_144
 from ..datasets._formats import TextFormat, read_file
 from ..datasets._table import check_columns
-from ._files import as_files, check_files
+from ._files import as_files, check_files, is_standard
 from ._models import Page, exceeding, read_numbers
 
 
@@ -108,6 +109,32 @@ def run(
         write(found, page.path, page.title)
         told.append(f"Report: {page.path}")
     return told, too_far
+
+
+def promise(
+    model: Path,
+    data: Path,
+    target: str | None,
+    prediction: str,
+    sensitive: list[str],
+    weights: str | None,
+    text_format: TextFormat,
+) -> tuple[str, list[str]]:
+    """What to tell of decisions and the certificate of a model file, and which promise is broken.
+
+    Groups are made as for the model, whatever the options say.
+    """
+    if is_standard(data):
+        raise ValueError("--certificate reads the decisions once more: give a file instead of standard input")
+    found = load(model)
+    table = read_file(data, text_format)
+    check_columns(table, prediction=[prediction], sensitive=sensitive)
+    weight = None if weights is None else read_numbers(table[weights], "--weights")
+    outcome = None if target is None else table[target]
+    given = {"sensitive_features": table[sensitive], "sample_weight": weight}
+    judged = audit_promise(found, outcome, table[prediction], **given)
+    told = "\n".join(["Promise", *(f"- {sentence}" for sentence in judged.summary())])
+    return told, [sentence for sentence in judged.summary()[1:] if judged.is_broken]
 
 
 def write(found: Any, path: Path, title: str | None) -> None:

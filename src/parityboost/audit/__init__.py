@@ -24,6 +24,7 @@ from . import _text
 from ._labels import read_labels, read_scores
 from ._local_law import LocalLaw144, local_law_144
 from ._over_time import AuditOverTime, audit_over_time
+from ._promise import PromiseAudit, audit_promise
 from ._selection import SelectionAudit, audit_selection
 from ._strata import conditional_table
 from ._tables import (
@@ -41,9 +42,11 @@ __all__ = [
     "Audit",
     "AuditOverTime",
     "LocalLaw144",
+    "PromiseAudit",
     "SelectionAudit",
     "audit",
     "audit_over_time",
+    "audit_promise",
     "local_law_144",
 ]
 

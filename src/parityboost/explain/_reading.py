@@ -17,6 +17,7 @@ from .._engine.threads import Team
 from .._model.dial import Dial
 from .._model.glass_box import GlassBox
 from .._table.binning import Column
+from .._table.grouping import group_names
 from .._table.sources import Source, read_sources, read_table
 
 
@@ -130,6 +131,14 @@ def chosen_for(model: Any) -> Wishes | None:
     theta, threshold = model._chosen or (model.theta_, model.threshold_)
     is_moved = theta != model.theta_ or not np.array_equal(threshold, model.threshold_)
     return None if is_moved else model.about_.chosen_for
+
+
+def certificate_of(model: Any) -> dict[str, str]:
+    """What was promised of a model, in words by what each is about; nothing if nothing was."""
+    box = getattr(model, "glass_box_", None) if hasattr(model, "choose") else None
+    if box is None or box.certificate is None:
+        return {}
+    return box.certificate.said(group_names(box.about.groups), box.about.labels.shown)  # type: ignore[no-any-return]
 
 
 def dial_of(model: Any) -> Dial | None:

@@ -23,7 +23,7 @@ from .._table.grouping import group_names, read_groups, sensitive_columns, sensi
 from .._table.reading import Labels, read_target
 from .._table.values import check_length, short, to_pandas
 from .._table.weights import read_weights
-from ..explain._reading import all_columns, check_model, chosen_on, dial_of, new_rows, scores_of
+from ..explain._reading import all_columns, certificate_of, check_model, chosen_on, dial_of, new_rows, scores_of
 from ._counts import Alternative, People, Record, Scored, record
 from ._page import page, table, text_table
 
@@ -275,7 +275,7 @@ def explore_model(
                 )
             sensitive_features = sensitive_columns(all_columns(model, X), named)
         groups = model.about_.grouping.apply(sensitive_frame(sensitive_features))
-    said = _said(title, who, y, labels, certificate)
+    said = _said(title, who, y, labels, certificate_of(model) if certificate is None else certificate)
     return _explorer(codes, labels, groups, sample_weight, models, alternatives, confidence, min_group_size, said)
 
 

@@ -118,6 +118,10 @@ def to_markdown(report: dict[str, Any]) -> str:
     lines += ["", *(markdown_text(sentence) for sentence in summary["sentences"])]
     if report["warnings"]:
         lines += ["", "## Warnings", "", *(f"- {markdown_text(item['text'])}" for item in report["warnings"])]
+    if report["certificate"]:
+        lines += ["", "## Certificate", ""]
+        lines += [f"- {name}: {markdown_text(text)}" for name, text in report["certificate"].items()]
+        lines.append(f"- Read on: {report['created']}")
     if about:
         lines += ["", "## About the model", ""]
         for name, texts in about:

@@ -18,7 +18,7 @@ from .._table.values import take_rows, to_pandas
 from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..estimators import AdaFairClassifier
-from ..explain._reading import all_columns, check_model, dial_of, new_rows
+from ..explain._reading import all_columns, certificate_of, check_model, dial_of, new_rows
 from ..explore import explore_model
 from . import _compare, _model, _warnings, _words
 from ._card import describe_file, read_about
@@ -165,6 +165,7 @@ def build(
         "file": describe_file(model_file),
         "training_rows": getattr(model, "n_samples_fit_", None),
     }
+    report["certificate"] = certificate_of(model) or None
     report["model"] = _model.describe(model, X, table, weights)
     if limit is not None:
         report["limit"]["measures"] = [_words.target_measure(report)]
@@ -280,6 +281,7 @@ def _from_audit(audited: Audit, title: str, created: str | None, limit: float | 
         "audit": tables,
         "limit": None if limit is None else {"value": float(limit), "measures": []},
         "card": {"about": None, "file": None, "training_rows": None},
+        "certificate": None,
         "model": None,
         "rounds": None,
         "comparison": None,
@@ -301,7 +303,8 @@ def _explorer(
     if len(pd.unique(pd.Series(np.asarray(y)))) < 2:
         return None
     kept = {key: options[key] for key in ("sample_weight", "favourable", "confidence", "min_group_size")}
-    return explore_model(model, X, y, others=others, groups=frame, **groups_too, **kept).record
+    # The page shows the certificate by itself.
+    return explore_model(model, X, y, others=others, groups=frame, certificate={}, **groups_too, **kept).record
 
 
 def _widest(frame: pd.DataFrame, audited: Audit) -> pd.DataFrame:
