@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base import FairClassifier
 from .._choice.frontier import Points
+from .._choice.promise import HELD_OUT
 from .._engine.threads import Team
 from .._fit import training
 from .._fit.loop import boost, starting_factors
@@ -319,6 +320,11 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
         self._forget()
         settings, sensitive, rng = self._settings(), self._sensitive(), check_random_state(self.random_state)
         self._check_wishes(settings.notion)
+        if self.confidence is not None and (validation is not None or self.certify_on == HELD_OUT):
+            raise ValueError(
+                "on a cluster a promise is made on rows that the trainings hold out: certify_on='out_of_bag', without "
+                "validation"
+            )
         with self._cluster() as cluster:
             there = self._read_rows(cluster, sensitive, None, X, y, sensitive_features, sample_weight)
             about = self._about_rows(there, sensitive, settings, there.n_counted, there.sizes)
@@ -347,6 +353,6 @@ class DaskParityBoostClassifier(OnCollections, ParityBoostClassifier):
                     selection = held_out(trained, rows, len(about.groups))
                 else:
                     selection = rows_judged(given, judged, trained, binner)
-                self._keep(about, trained, selection, of_choice, binner, column)
+                self._keep(about, trained, selection, of_choice, binner, column, None, len(rows.cell))
                 self._traffic = crew.n_messages, crew.sent, crew.received
         return self
