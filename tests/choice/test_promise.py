@@ -338,6 +338,8 @@ def test_a_certificate_is_stored_with_the_model_and_of_that_model_alone(promised
     model, (X, *_) = promised
     path = tmp_path / "model.json"
     model.save(path)
+    fitted(limit=0.3, confidence=0.9)[0].save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()  # no date, no chance
     loaded = load(path)
     assert loaded.glass_box_.certificate == model.glass_box_.certificate
     assert loaded.choose(limit=0.29).glass_box_.certificate == model.choose(limit=0.29).glass_box_.certificate
