@@ -42,6 +42,21 @@ class PromiseAudit:
         How many decisions there are.
     absent : list of str
         Groups of the model of which there is nobody here.
+
+    Examples
+    --------
+    >>> from parityboost import ParityBoostClassifier
+    >>> from parityboost.audit import audit_promise
+    >>> from parityboost.datasets import load_adult
+    >>> adult = load_adult()
+    >>> X, y, group = adult.data[:20000], adult.target[:20000], adult.sensitive[:20000]
+    >>> model = ParityBoostClassifier(
+    ...     "equal_opportunity", limit=0.15, confidence=0.95, n_estimators=20, random_state=0
+    ... )
+    >>> model = model.fit(X, y, sensitive_features=group)
+    >>> found = audit_promise(model, y, group == "Male", sensitive_features=group)
+    >>> found.found[0]["verdict"]
+    'broken'
     """
 
     found: list[dict[str, Any]]
