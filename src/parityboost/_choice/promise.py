@@ -208,34 +208,38 @@ class Compared(NamedTuple):
         return np.any(np.isnan(self.value) & ~self.absent, axis=-1)  # type: ignore[no-any-return]
 
 
-def compare(rate: Rate, counts: Floats, effective: Floats) -> Compared:
+def compare(
+    rate: Rate, counts: Floats, effective: Floats, view: Rate = np.asarray, keep: Rate = np.asarray
+) -> Compared:
     """A rate in ``counts[option, group, y_true, y_pred]``, where a cell counts as ``effective[group, y_true]`` rows.
 
     How many rows a rate is a share of is seen from what one row more changes: p rises by (1 - p) / n, or falls by
-    p / n. So it works for any share, whatever its whole is.
+    p / n. So it works for any share, whatever its whole is. A view sums the cells of its groups, and ``keep`` empties
+    those that are too small to be compared.
     """
     n_groups = counts.shape[-3]
     one = 1.0 + np.arange(4 * n_groups, dtype=np.float64).reshape(n_groups, 2, 2)
-    plain = rate(one)
+    plain = rate(view(one))
     of = np.zeros((len(plain), n_groups, 2), dtype=np.bool_)
     for g, y, predicted in product(range(n_groups), (0, 1), (0, 1)):
         more = one.copy()
         more[g, y, predicted] *= 1.5
-        of[:, g, y] |= ~np.isclose(rate(more), plain, rtol=1e-9, atol=0.0)
-    value, totals = rate(counts), counts.sum(axis=-1)
+        of[:, g, y] |= ~np.isclose(rate(view(more)), plain, rtol=1e-9, atol=0.0)
+    compared, totals = keep(view(counts)), counts.sum(axis=-1)
+    value = rate(compared)
     step = SMALL_STEP * totals[0].sum()
     slope = np.empty((*value.shape, 2, 2))
     times = of.any(axis=-1).sum(axis=-1)  # groups of cells that a rate is about, all of which get the step
     for y, predicted in product((0, 1), (0, 1)):
         more = counts.copy()
         more[..., y, predicted] += step
-        slope[..., y, predicted] = (rate(more) - value) / (step * np.maximum(times, 1))
+        slope[..., y, predicted] = (rate(keep(view(more))) - value) / (step * np.maximum(times, 1))
     flat = slope.reshape(*value.shape, 4)
     with np.errstate(divide="ignore", invalid="ignore"):
         whole = 1.0 / (flat.max(axis=-1) - flat.min(axis=-1))
         weight, squares = (np.einsum("vgy,gy->v", of, each) for each in (totals[0], _per(totals[0] ** 2, effective)))
         n = np.where(np.isnan(value), 0.0, whole * _per(weight, squares))
-    return Compared(value, n, slope, of, ~(of & (totals[0].sum(axis=-1) > 0)[:, None]).any(axis=(1, 2)))
+    return Compared(value, n, slope, of, compared[0].sum(axis=(-2, -1)) == 0)
 
 
 class Bounds(NamedTuple):
@@ -263,19 +267,22 @@ class Question:
     classes: Sequence[str]  # the negative one and the positive one
 
     def __post_init__(self) -> None:
-        if type(self.notion).violation is not FairnessNotion.violation:
+        if type(self.notion.each).violation is not FairnessNotion.violation:
             raise ValueError(
                 f"confidence promises gaps between rates, and the notion {self.notion.name!r} has a violation of its "
                 "own: give it gaps only"
             )
 
     def parts(self, counts: Floats, effective: Floats, is_ratio: bool) -> list[Compared]:
-        """Each of the notion's rates; for a ratio, how often the favourable class is given."""
-        compared = self.wishes.compared(counts)
-        rates: list[Rate] = [
-            partial(gap.given, favourable=self.favourable) if is_ratio else gap.rate for gap in self.notion.gaps
-        ]
-        return [compare(rate, compared, effective) for rate in rates]
+        """Each of the notion's rates in each view; for a ratio, how often the favourable class is given."""
+        views: list[Rate] = [view.sum for view in self.notion.views] or [np.asarray]
+        found = []
+        for gap in self.notion.gaps:
+            rate = partial(gap.given, favourable=self.favourable) if is_ratio else gap.rate
+            parts = [compare(rate, counts, effective, view, self.wishes.compared) for view in views]
+            # A view in which there is nothing to compare says nothing.
+            found += [part for part in parts if (~part.absent).sum() > 1] or parts[:1]
+        return found
 
     def named(self, group: int, y: int | None) -> str:
         """A group, or one class of it."""
@@ -363,9 +370,11 @@ def gather(
     """The critical value of all options that cost no more than a tenth of what the choice at a place is worth."""
     highest = highest_error(menu, place)
     counts = menu.counts()
-    at = np.flatnonzero(menu.offered(question.wishes) & (balanced_error_rate(counts) <= highest + SAME_OBJECTIVE))
+    at = np.flatnonzero(
+        menu.offered(question.wishes, question.notion) & (balanced_error_rate(counts) <= highest + SAME_OBJECTIVE)
+    )
     effective = people.effective
-    linear = _errors(question, counts[at], effective)
+    linear = _errors(question, counts, effective)
     errors = _draw(menu, at, linear, rows, people)
     z = float(np.quantile(errors, confidence, method="higher"))
     given = confidence, max(z, float(ndtri(confidence))), highest
@@ -376,6 +385,14 @@ def highest_error(menu: Menu, place: int) -> float:
     """The balanced error up to which an option is of use, if the one at a place is what there is without a promise."""
     error = float(balanced_error_rate(menu.counts([place]))[0])
     return 0.5 - KEPT * (0.5 - error)
+
+
+def of_use(menu: Menu, question: Question, highest: float) -> tuple[Floats, NDArray[np.intp]]:
+    """The options with a balanced error up to so much: their counts, and their places in the menu."""
+    counts = menu.counts()
+    offered = menu.offered(question.wishes, question.notion)
+    at = np.flatnonzero(offered & (balanced_error_rate(counts) <= highest + SAME_OBJECTIVE))
+    return counts[at], at
 
 
 def _errors(question: Question, counts: Floats, effective: Floats) -> list[Floats]:
@@ -462,12 +479,14 @@ def best_promised(
     wishes = question.wishes
     counts = menu.counts()
     highest = min(highest_error(menu, best(wishes, None)), evidence.highest_error)
-    at = np.flatnonzero(menu.offered(wishes) & (balanced_error_rate(counts) <= highest + SAME_OBJECTIVE))
+    at = np.flatnonzero(
+        menu.offered(wishes, question.notion) & (balanced_error_rate(counts) <= highest + SAME_OBJECTIVE)
+    )
     bounds = question.bounds(counts[at], evidence.effective, evidence.critical)
     within = bounds.within(wishes)
     if not within.any():
         rows = Rows(evidence.rows, evidence.effective, evidence.share, evidence.critical)
-        raise not_promised(question, counts[at], bounds, rows)
+        raise not_promised(question, counts, bounds, rows)
     among = np.zeros(len(menu), dtype=np.bool_)
     among[at[within]] = True
     found = best(wishes, among)
@@ -484,12 +503,14 @@ def candidates_with_margins(
     """The best options for growing safety margins, the safest first."""
     wishes = question.wishes
     plain, counts = best(wishes, None), menu.counts()
-    useful = menu.offered(wishes) & (balanced_error_rate(counts) <= highest_error(menu, plain) + SAME_OBJECTIVE)
+    useful = menu.offered(wishes, question.notion) & (
+        balanced_error_rate(counts) <= highest_error(menu, plain) + SAME_OBJECTIVE
+    )
     at = np.flatnonzero(useful)
     found = []
     for z in MARGINS:
         among = np.zeros(len(menu), dtype=np.bool_)
-        among[at[question.bounds(counts[at], effective, z).within(wishes)]] = True
+        among[at[question.bounds(counts, effective, z).within(wishes)]] = True
         if among.any():
             found.append(best(wishes, among) if z else plain)
     return list(dict.fromkeys(found))

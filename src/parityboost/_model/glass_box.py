@@ -418,15 +418,15 @@ class GlassBox(FittedModel):
         """With the certificate of what was found on some rows."""
         wishes, notion = question.wishes, question.notion
         assert wishes.confidence is not None
-        compared = wishes.compared(counts)
+        limits = replace(wishes, limit=1.0, min_ratio=1.0).limits(counts, notion, question.favourable)
         certificate = Certificate(
             notion.name,
             wishes.limit,
             wishes.min_ratio,
             wishes.confidence,
             method,
-            float(notion.largest_gap(compared)),
-            float(notion.lowest_ratio(compared, question.favourable)),
+            float(limits["limit"][0]),
+            float(limits["min_ratio"][0]),
             float(bounds.gap[0]),
             float(bounds.ratio[0]),
             tuple((int(negative), int(positive)) for negative, positive in rows),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from .._choice.alternatives import intervals_of
 from .._choice.promise import Certificate, People
 from .._io.json_values import to_plain
-from .._table.grouping import group_names, read_groups, sensitive_frame
+from .._table.grouping import group_names, read_groups, sensitive_frame, viewed
 from .._table.reading import read_clusters
+from .._table.values import object_array
 from .._table.weights import read_fit_weights
 from ..notions import StatisticalParity
 from ._labels import read_labels
@@ -160,7 +161,11 @@ def audit_promise(
     known = group_names(about.groups)
     names = group_names(found)
     unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown and notion.views:  # new combinations of what is compared by itself
+        new = [group for group, name in zip(found, names, strict=True) if name in unknown]
+        notion = viewed(notion, object_array([*about.groups.tolist(), *new]))
+        known = [*known, *unknown]
+    elif unknown:
         raise ValueError(f"group {unknown[0]!r} is none of the model's, which are {', '.join(map(repr, known))}")
     group = np.array([known.index(name) for name in names])[codes]
     weights, cluster = read_fit_weights(sample_weight, len(y)), read_clusters(cluster, len(y))
@@ -171,15 +176,15 @@ def audit_promise(
     effective = people.effective
     as_rows = counts * np.divide(effective, total, out=np.zeros_like(total), where=total > 0)[..., None]
     wishes, favourable = box.question(box.wishes).wishes, int(not about.labels.favours_negative)
-    compared = wishes.compared(counts)
-    as_rows = np.where(compared.sum(axis=(-2, -1), keepdims=True) > 0, as_rows, 0.0)
+    if not notion.views:
+        as_rows = np.where(wishes.compared(counts).sum(axis=(-2, -1), keepdims=True) > 0, as_rows, 0.0)
     gap, ratio = intervals_of(as_rows, notion, favourable, 2 * certificate.confidence - 1)
+    values = replace(wishes, limit=1.0, min_ratio=1.0).limits(counts, notion, favourable)
     rows = []
     if certificate.limit is not None:
-        rows.append(_judged("limit", certificate.limit, float(notion.largest_gap(compared)), gap, 1))
+        rows.append(_judged("limit", certificate.limit, float(values["limit"][0]), gap, 1))
     if certificate.min_ratio is not None:
-        lowest = float(notion.lowest_ratio(compared, favourable))
-        rows.append(_judged("min_ratio", certificate.min_ratio, lowest, ratio, -1))
+        rows.append(_judged("min_ratio", certificate.min_ratio, float(values["min_ratio"][0]), ratio, -1))
     absent = [name for g, name in enumerate(known) if total[g].sum() == 0]
     return PromiseAudit(rows, certificate, len(y), absent)
 
