@@ -369,10 +369,7 @@ def gather(
 ) -> Evidence:
     """The critical value of all options that cost no more than a tenth of what the choice at a place is worth."""
     highest = highest_error(menu, place)
-    counts = menu.counts()
-    at = np.flatnonzero(
-        menu.offered(question.wishes, question.notion) & (balanced_error_rate(counts) <= highest + SAME_OBJECTIVE)
-    )
+    counts, at = of_use(menu, question, highest)
     effective = people.effective
     linear = _errors(question, counts, effective)
     errors = _draw(menu, at, linear, rows, people)
@@ -477,12 +474,8 @@ def best_promised(
 ) -> tuple[int, Bounds]:
     """The best option whose bound keeps the limit, and its bound; :class:`LimitNotMet` if there is none."""
     wishes = question.wishes
-    counts = menu.counts()
-    highest = min(highest_error(menu, best(wishes, None)), evidence.highest_error)
-    at = np.flatnonzero(
-        menu.offered(wishes, question.notion) & (balanced_error_rate(counts) <= highest + SAME_OBJECTIVE)
-    )
-    bounds = question.bounds(counts[at], evidence.effective, evidence.critical)
+    counts, at = of_use(menu, question, min(highest_error(menu, best(wishes, None)), evidence.highest_error))
+    bounds = question.bounds(counts, evidence.effective, evidence.critical)
     within = bounds.within(wishes)
     if not within.any():
         rows = Rows(evidence.rows, evidence.effective, evidence.share, evidence.critical)
@@ -502,12 +495,8 @@ def candidates_with_margins(
 ) -> list[int]:
     """The best options for growing safety margins, the safest first."""
     wishes = question.wishes
-    plain, counts = best(wishes, None), menu.counts()
-    useful = menu.offered(wishes, question.notion) & (
-        balanced_error_rate(counts) <= highest_error(menu, plain) + SAME_OBJECTIVE
-    )
-    at = np.flatnonzero(useful)
-    found = []
+    plain, found = best(wishes, None), []
+    counts, at = of_use(menu, question, highest_error(menu, plain))
     for z in MARGINS:
         among = np.zeros(len(menu), dtype=np.bool_)
         among[at[question.bounds(counts, effective, z).within(wishes)]] = True
