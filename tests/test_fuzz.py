@@ -59,7 +59,7 @@ def test_an_attempt_is_made_from_its_fuzzer_and_seed():
 @pytest.mark.parametrize("cls", [AdaFairClassifier, ParityBoostClassifier, AdaBoostClassifier, SMOTEBoostClassifier])
 def test_every_parameter_is_drawn(cls):
     drawn_apart = {"n_estimators", "random_state", "categorical_features", "estimator", "sensitive_feature"}
-    drawn_apart |= {"bands", "missing_group", "device", "positive", "favourable"}
+    drawn_apart |= {"bands", "missing_group", "device", "positive", "favourable", "blind"}
     assert set(cls._get_param_names()) <= drawn_apart | fitting.OPTIONS.keys()
     assert set(cls._get_param_names()) <= fitting.BAD_OPTIONS.keys()
 

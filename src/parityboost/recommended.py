@@ -573,7 +573,8 @@ class ParityBoostClassifier(FairClassifier):
 
         settings, bags, columns = about.settings, trained.bags, [column.name for column in binner.columns]
         weights = (1.0,) if trained.dial is None else trained.dial.weights
-        of_groups = {"per_group": about.source is not None, "may_shift": column is not None and bool(settings.notion.gaps)}
+        may_shift = column is not None and bool(settings.notion.gaps)
+        of_groups = {"per_group": about.source is not None, "may_shift": may_shift}
         menu = make_menu(selection, weights, settings, unit, **of_groups)
         column = column if len(menu.shifts) > 1 else None
         fair, wishes = trained.ends[-1], self._wishes()

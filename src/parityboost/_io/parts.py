@@ -391,7 +391,7 @@ class Menu(Record):
         total = found.totals.T.ravel()
         for stage, ends in enumerate(found.ends.tolist()):
             at = found.of_stage(stage)
-            between = np.diff(total - found.yes[at], axis=0, prepend=0.0)
+            between = np.maximum(np.diff(total - found.yes[at], axis=0, prepend=0.0), 0.0)  # but for rounding
             stages.append(MenuStage(short(found.thresholds[at]), whole_or_not(between), ends))
         return cls(
             box.stage,
@@ -449,9 +449,11 @@ class Menu(Record):
 
 def short(values: Floats) -> list[float]:
     """Thresholds with as few digits as say which multiple of the grid is meant."""
-    found = values.copy()
+    found, size = values.copy(), np.abs(values)
     for digits in range(10, 0, -1):
-        rounded = np.round(values, digits)
+        rounded = np.where(
+            size < LARGE_THRESHOLD, np.round(np.clip(values, -LARGE_THRESHOLD, LARGE_THRESHOLD), digits), values
+        )
         found = np.where(np.rint(rounded / THRESHOLD_GRID) * THRESHOLD_GRID == values, rounded, found)
     return list(found.tolist())
 

@@ -77,7 +77,7 @@ def test_the_authors_rules_on_our_loop_equal_a_plain_twin(seed, notion, cumulati
     columns, y, group, _ = draw_rows(rng, 40, 2, ["integer", "float", "category"], False)
     asked = []
 
-    def costs(name, epsilon, y, group, predicted, w, n_groups):
+    def costs(name, epsilon, y, group, predicted, w, n_groups, views):
         asked.append(predicted)
         return scripts_costs(name, y, group, predicted) if len(asked) > 1 else np.zeros((2, 2))
 
