@@ -449,11 +449,10 @@ class Menu(Record):
 
 def short(values: Floats) -> list[float]:
     """Thresholds with as few digits as say which multiple of the grid is meant."""
-    found, size = values.copy(), np.abs(values)
+    found = values.copy()
+    near = np.where(np.abs(values) < 1.0 / THRESHOLD_GRID, values, 0.0)  # those beyond are whole numbers
     for digits in range(10, 0, -1):
-        rounded = np.where(
-            size < LARGE_THRESHOLD, np.round(np.clip(values, -LARGE_THRESHOLD, LARGE_THRESHOLD), digits), values
-        )
+        rounded = np.round(near, digits)
         found = np.where(np.rint(rounded / THRESHOLD_GRID) * THRESHOLD_GRID == values, rounded, found)
     return list(found.tolist())
 
