@@ -16,6 +16,7 @@ page, results/views.md, is made from the store. Needs PARITYBOOST_DATA.
 """
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from peers import install
 from sklearn.model_selection import train_test_split
 from store import Store
 
-from parityboost import AdaBoostClassifier, AdaFairClassifier, FitWarning, ParityBoostClassifier
+from parityboost import AdaBoostClassifier, AdaFairClassifier, FitWarning, LimitNotMet, ParityBoostClassifier
 from parityboost.datasets import load_adult
 from parityboost.metrics import group_counts
 from parityboost.notions import get_notion
@@ -44,8 +45,9 @@ MMM_FAIR = ["mmm-fair==2.4.1", "scikit-learn==1.7.2"]
 LEAST_SHARE = 0.01
 SPLITS, FORGETFUL_SPLITS, FORGOTTEN = 3, 5, 0.3
 TRAIN, TEST = 40_000, 100_000
-EACH, PLAIN = "each", "plain boosting"
-LIMITS, JUDGED = (0.1, 0.12), 0.12
+EACH, PLAIN, JUDGED = "each", "plain boosting", "each, for at most 0.02"
+LIMITS, PRICE = (0.1, 0.12), 0.02
+STEPS = [k / 100 for k in range(1, 41)]  # limits that are tried, the strictest first
 TIMED, MOST_TIME = "sex, race and four ages, 40 crossed groups", 1.3
 TITLES = {"adult": "Adult, sex and race", "acs": "ACSIncome, sex and race", "unknown": "Adult, 30 % of each unknown"}
 
@@ -118,6 +120,23 @@ def methods(table):
         wish = {"maximize": "balanced_accuracy", "limit": limit, "min_group_share": LEAST_SHARE}
         return lambda notion, split: parityboost(notion, split, groups=EACH).set_params(**wish)
 
+    def for_a_price(notion, split, train, X):
+        """The strictest limit that costs at most so much balanced accuracy on the rows that the trainings held out."""
+        X_train, y, sensitive = train
+        model = parityboost(notion, split, groups=EACH, maximize="balanced_accuracy", min_group_share=LEAST_SHARE)
+        model.fit(X_train, y, sensitive_features=sensitive)
+
+        def worth(choice):
+            box = choice.glass_box_
+            return 1.0 - float(box.wishes.error(box.held_out_counts))
+
+        free = model.choose(limit=1.0)
+        for limit in STEPS:
+            with contextlib.suppress(LimitNotMet):
+                if worth(choice := model.choose(limit=limit)) >= worth(free) - PRICE:
+                    return choice.predict(X)
+        return free.predict(X)
+
     each = fit(lambda notion, split: parityboost(notion, split, groups=EACH))
     if table == "unknown":
         ignoring = fit(lambda notion, split: parityboost(notion, split, groups=EACH, missing_group="ignore"))
@@ -125,6 +144,7 @@ def methods(table):
     return {
         PLAIN: fit(lambda notion, split: parityboost("none", split, class_weight=None)),
         EACH: each,
+        JUDGED: for_a_price,
         **{limited(limit): fit(within(limit)) for limit in LIMITS},
         "both": fit(lambda notion, split: parityboost(notion, split, groups="both")),
         "crossed": fit(lambda notion, split: parityboost(notion, split)),
@@ -168,7 +188,7 @@ np.save({target!r}, model.predict(given["X_test"]))
 
 
 def run(table, only):
-    notions = list(NOTIONS) if table != "unknown" else ["equal_opportunity", "statistical_parity"]
+    notions = list(NOTIONS)
     for split in range(FORGETFUL_SPLITS if table == "unknown" else SPLITS):
         for name, predict in [(name, predict) for name, predict in methods(table).items() if only(name)]:
             done = None
@@ -259,11 +279,12 @@ SAID = (
     "Means over splits, on test rows. *Worst attribute* is the violation of the notion by sex or by race, whichever "
     "is worse, *crossed groups* that between the combinations of both, in either case of groups of at least 1 % of "
     'the rows. *each* is `groups="each"` with the default choice, whose violation is taken off the balanced accuracy; '
-    "with a limit it is the highest balanced accuracy with gaps up to the limit (`min_group_share=0.01`). Limits of "
-    "0.08, 0.10 and 0.12 were looked at before the last was taken as the one to judge. It must hold that this model "
-    "has a lower violation in the worst attribute than plain boosting, with a balanced accuracy lower by 0.03 at most; "
-    "and that with unknown groups the violation is at most 0.02 above that of the complete data, and below that of "
-    "the rows of which all is known."
+    "with a limit it is the highest balanced accuracy with gaps up to the limit (`min_group_share=0.01`), and *for at "
+    "most 0.02* the strictest of the limits 0.01, 0.02, … that costs at most so much balanced accuracy on the rows "
+    "that its trainings held out. It must hold that this model, for which no test row was looked at, has a lower "
+    "violation in the worst attribute than plain boosting, with a balanced accuracy lower by 0.03 at most; and that "
+    "with unknown groups the violation is at most 0.02 above that of the complete data, and below that of the rows of "
+    "which all is known."
 )
 
 
@@ -274,7 +295,7 @@ def failures(table, found):
         if not found.loc["ignore", "worst"] < found.loc["left out", "worst"]:
             yield "no better than leaving rows out"
         return
-    own = found.loc[limited(JUDGED)]
+    own = found.loc[JUDGED]
     if not own["worst"] < found.loc[PLAIN, "worst"]:
         yield "no lower than plain boosting"
     if not own["balanced_accuracy"] >= found.loc[PLAIN, "balanced_accuracy"] - 0.03:
