@@ -377,7 +377,10 @@ class ParityBoostClassifier(FairClassifier):
             selection = held_out(trained, rows, len(about.groups))
         else:
             given = held.rows
-            weight = np.empty(0) if given.weights is None else given.weights
+            weight = np.empty(0)
+            if given.weights is not None:  # on a grid, so that sums are exact, and in a file the same
+                exact = counted_rows(given).masses
+                weight = exact.values.astype(np.float64) * exact.unit
             margins = [end.effects.predict(binner, held.X, n_jobs)[given.positions] for end in trained.ends]
             selection = SelectionData(given.cell, weight, len(about.groups), trained.blends(margins))
         own = None if cluster is None else cluster[trained.ends[-1].rows]

@@ -293,6 +293,26 @@ def test_a_search_over_limits(adult):
     assert search.best_estimator_.glass_box_.wishes.limit in (0.2, 0.4)
 
 
+@pytest.mark.parametrize("wish", [{"max_false_positive_rate": 0.0}, {"limit": 1.0}, {"min_group_share": 0.3}])
+def test_a_file_keeps_every_wish_and_chooses_alike(wish, tmp_path):
+    """Of weights that are no whole numbers too: what is counted on validation data adds up exactly."""
+    X, y, group = make_people(240, 2)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 240)
+    held = X[120:], y[120:], group[120:], weight[120:]
+    model = ParityBoostClassifier("equal_opportunity", **SMALL | {"n_estimators": 60})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X[:120], y[:120], sensitive_features=group[:120], validation=held)
+    model = model.choose(**wish)
+    model.save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    assert loaded.glass_box_.wishes == model.glass_box_.wishes
+    np.testing.assert_array_equal(loaded.glass_box_.menu.yes, model.glass_box_.menu.yes)
+    for other in ({"capacity": 0.4}, {"maximize": "accuracy"}):
+        found, again = (each.choose(**other).glass_box_ for each in (model, loaded))
+        assert (found.fairness, found.threshold) == (again.fairness, again.threshold)
+
+
 def test_weights_are_repeats_and_the_order_of_rows_is_nothing():
     X, y, group = make_people(150)
     times = np.random.default_rng(0).integers(1, 4, 150)

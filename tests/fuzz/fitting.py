@@ -42,6 +42,7 @@ DATA_REFUSED = re.compile(
     r"|no choice( among those within [\w, ]+)? keeps what was asked for"
     r"|(limit|min_ratio)=\S+ limits what a notion compares"
     r"|confidence=\S+ promises a limit on people|no choice of use can be promised"
+    r"|certify_on=\S+ makes its promise on rows that the trainings hold out; with validation"
     r"|confidence promises gaps between rates"
     r"|column '.*' held numbers in training, got object values"  # its text is among the validation rows only
 )
@@ -242,7 +243,8 @@ def draw_options(rng, cls, rows, culprits):
     if options.get("threshold") == "per_group":  # which is a threshold for each crossed group
         options.pop("groups", None)
     if "blind" in known and "sensitive_feature" in options and chance(rng, 0.3):
-        options["blind"] = options.get("threshold") != "per_group" and np.shape(X)[1] > 1
+        n_columns = len(X[0]) if isinstance(X, list) else np.shape(X)[1]
+        options["blind"] = options.get("threshold") != "per_group" and n_columns > 1
     if chance(rng, 0.06):
         name = pick(rng, [name for name in known if name in BAD_OPTIONS])
         options[name] = pick(rng, BAD_OPTIONS[name])

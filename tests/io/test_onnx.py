@@ -57,6 +57,19 @@ def test_adult_is_predicted_the_same(options):
     assert sum(np.prod(c.dims, dtype=int) for c in graph.graph.initializer) < per_learner * model.theta_
 
 
+def test_a_column_of_rare_categories_alone_tells_what_is_missing():
+    """None of its categories has rows enough: they are all *other*, which is not missing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    rare = pd.Series([None if label and k % 5 else 2**53 + k % 20 for k, label in enumerate(y)], dtype=object)
+    X = pd.DataFrame({"rare": rare, "number": rng.normal(size=60)})
+    model = AdaFairClassifier(
+        "none", n_estimators=4, category_splits="sets", categorical_features=["rare"], validation_fraction=None
+    ).fit(X, y)
+    assert model.glass_box_.columns[0].categories == () and model.feature_importances_[0] > 0
+    assert_same(model, X)
+
+
 @pytest.mark.parametrize("kind", [AdaBoostClassifier, SMOTEBoostClassifier])
 def test_baselines_of_stumps_are_predicted_the_same(people, kind):
     assert_same(fitted(people, kind), people[0])

@@ -173,7 +173,8 @@ class Menu:
         if wishes.is_limited and not fair.any():
             if is_old:  # the closest
                 violation = limits["max_violation"][0]
-                closest = useful & (violation <= np.nanmin(violation[useful]) + SAME_OBJECTIVE)
+                least = np.min(violation[useful], initial=np.inf, where=~np.isnan(violation[useful]))
+                closest = useful & (~(violation > least + SAME_OBJECTIVE))  # or not defined anywhere
                 return int(there[self._preferred(there, error, closest)])
             raise _not_met(limits, useful, error, kept, notion.name)
         cost = error + self._judged(counts, notion, keep) if is_old else error

@@ -502,7 +502,7 @@ def candidates_with_margins(
         among[at[question.bounds(counts, effective, z).within(wishes)]] = True
         if among.any():
             found.append(best(wishes, among) if z else plain)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found)) or [plain]  # what the bounds say nothing of is tested all the same
 
 
 def passed(question: Question, counts: Floats, people: People, confidence: float, share: float) -> tuple[int, Bounds]:

@@ -222,7 +222,7 @@ def _own_inputs(parts: list[Part], sensitive_features: Any, n_rows: int) -> list
 
 
 def _number_input(column: Column, source: Source) -> Floats:
-    if column.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
+    if column.n_bins == 0 and isinstance(column, NumericColumn):  # nothing was learnt about it
         return np.full(len(source), np.nan)
     if isinstance(source, NumberSource) or isinstance(column, NumericColumn):  # which a category of numbers may be
         values = source.floats(slice(None))
@@ -230,7 +230,10 @@ def _number_input(column: Column, source: Source) -> Floats:
             raise_infinite(column.name)
         return values
     codes, found = source.factorized(slice(None))
-    numbers = {category: float(category) for category in column.categories}
+    try:
+        numbers = {category: float(category) for category in column.categories}
+    except OverflowError:
+        raise ValueError(f"column {column.name!r} has categories that are too large for a number of ONNX") from None
     none = next(float(i) for i in range(len(numbers) + 1) if i not in numbers)  # for whatever is no category
     return np.array([*(numbers.get(value, none) for value in found), np.nan])[codes]
 

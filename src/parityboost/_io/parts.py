@@ -385,6 +385,7 @@ class Menu(Record):
 
     @classmethod
     def of_box(cls, box: glass_box.GlassBox) -> Menu:
+        unwished = vars(Wishes())
         found = box.menu
         assert found is not None
         stages = []
@@ -401,7 +402,7 @@ class Menu(Record):
             None if found.vectors is None else found.vectors.tolist(),
             found.only,
             None if box.column is None else PerGroup.of(box.column, rounds=[]),
-            {name: value for name, value in vars(box.wishes).items() if value not in (None, 0.0) or name == "limit"},
+            {name: value for name, value in vars(box.wishes).items() if value != unwished[name] or name == "limit"},
         )
 
     def read(self, about: Any, binner: Binner, weights: tuple[float, ...]) -> dict[str, Any]:
