@@ -336,7 +336,7 @@ class AdaFairClassifier(BoostedClassifier):
         it is ``blind``.
     blind : bool, default=False
         Whether the columns that ``sensitive_feature`` names are no features: the model cannot see them, and X may come
-        with them or without when it predicts.
+        with them or without when it predicts. Positions in other parameters count the columns that are left.
     groups : {"crossed", "each", "both"}, default="crossed"
         Which groups are compared if there are several sensitive columns: all combinations of their values, or the
         values of each column by itself, where the worst of the columns counts; ``"both"`` also compares those

@@ -182,7 +182,8 @@ class ParityBoostClassifier(FairClassifier):
     sensitive_feature : str, int, list or None, default=None
         The column(s) of X that hold the sensitive attribute.
     blind : bool, default=False
-        Whether these columns are no features of the model; X may then come without them when it predicts.
+        Whether these columns are no features of the model; X may then come without them when it predicts. Positions in
+        other parameters count the columns that are left.
     groups : {"crossed", "each", "both"}, default="crossed"
         Which groups of several sensitive columns are compared: all combinations, the values of each column by itself,
         or both.

@@ -245,6 +245,9 @@ def draw_options(rng, cls, rows, culprits):
     if "blind" in known and "sensitive_feature" in options and chance(rng, 0.3):
         n_columns = len(X[0]) if isinstance(X, list) else np.shape(X)[1]
         options["blind"] = options.get("threshold") != "per_group" and n_columns > 1
+        if options["blind"]:  # positions count the columns that are left
+            for of_columns in ("categorical_features", "monotonic_cst", "interaction_cst"):
+                options.pop(of_columns, None)
     if chance(rng, 0.06):
         name = pick(rng, [name for name in known if name in BAD_OPTIONS])
         options[name] = pick(rng, BAD_OPTIONS[name])
