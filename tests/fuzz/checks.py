@@ -21,7 +21,7 @@ from parityboost.paper.baselines import SMOTEBoostClassifier
 from .tables import chance, pick, take
 
 FAIR = (AdaFairClassifier, ParityBoostClassifier)
-WISHES = ("maximize", "limit", "min_ratio", "capacity", "max_false_positive_rate", "min_group_share")
+WISHES = ("maximize", "limit", "min_ratio", "capacity", "max_false_positive_rate", "min_group_share", "confidence")
 AT_CHANCE = "first weak learner is no better than chance"
 
 
@@ -430,7 +430,8 @@ def keeps_its_constraints(trial, rng):
     else:
         X = X.copy()
         X[:, 0] = first.iloc[order]
-    for position in [None, 0.0, 0.5, 1.0, 1.5, 2.0] if averages(trial) else [None]:
+    has_dial = averages(trial) and model.glass_box_.dial is not None
+    for position in [None, 0.0, 0.5, 1.0, 1.5, 2.0] if has_dial else [None]:
         if position is not None:
             try:
                 model = model.choose(fairness=position)

@@ -44,7 +44,7 @@ DATA_REFUSED = re.compile(
     r"|confidence=\S+ promises a limit on people|no choice of use can be promised"
     r"|certify_on=\S+ makes its promise on rows that the trainings hold out; with validation"
     r"|confidence promises gaps between rates"
-    r"|column '.*' held numbers in training, got object values"  # its text is among the validation rows only
+    r"|column ['\"].*['\"] held numbers in training, got object values"  # its text is among the validation rows only
 )
 
 
