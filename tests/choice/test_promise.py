@@ -14,11 +14,12 @@ from sklearn.base import clone
 
 from conftest import make_people
 from parityboost import LimitNotMet, ModelFileError, ParityBoostClassifier, load
-from parityboost._choice.menu import make_menu
+from parityboost._choice.menu import Menu, make_menu
 from parityboost._choice.promise import (
     People,
     Question,
     Rows,
+    candidates_with_margins,
     compare,
     exact_bounds,
     gather,
@@ -536,3 +537,12 @@ class OwnViolation(FairnessNotion):
 def test_a_violation_of_its_own_cannot_be_promised():
     with pytest.raises(ValueError, match="the notion 'own' has a violation of its own: give it gaps only"):
         fitted(n=300, notion=OwnViolation(), limit=0.2, confidence=0.9)
+
+
+def test_where_there_is_nothing_to_compare_something_is_chosen_all_the_same():
+    """Nobody of the first group is positive: no bound and no violation is defined, and neither is an error."""
+    totals, yes = np.array([[20.0, 0.0], [20.0, 20.0]]), np.array([[5.0, 5.0, 0.0, 15.0], [2.0, 2.0, 0.0, 10.0]])
+    stages = (1.0,), None, (0.0,), np.array([0, 0])
+    menu = Menu(*stages, np.array([0.1, 0.5]), yes, totals, np.array([[-1.0, 1.0]]), 1.0)
+    assert candidates_with_margins(menu, totals, asking(limit=0.5, confidence=0.9), lambda wishes, among: 1) == [1]
+    assert menu.best(Wishes(max_violation=0.1), get_notion("equal_opportunity"), 1.0, 0.5) == 0
