@@ -20,7 +20,7 @@ import cupy
 import numpy as np
 
 from parityboost import AdaFairClassifier
-from parityboost._choice.settings import Settings
+from parityboost._choice.wishes import Settings
 from parityboost._engine.threads import Team
 from parityboost._fit import loop, preparation
 from parityboost._fit.loop import boost, starting_factors

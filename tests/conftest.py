@@ -79,7 +79,7 @@ def make_wide(n_rows, n_categories, seed=0):
 def best_option(found, notion, c, threshold="auto"):
     """The counts and the threshold that the paper's objective chooses among candidates."""
     from parityboost._choice.rule import options_among
-    from parityboost._choice.settings import Settings
+    from parityboost._choice.wishes import Settings
     from parityboost.notions import get_notion
 
     settings = Settings(get_notion(notion), c=c, threshold=threshold)

@@ -17,29 +17,23 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arrays import Floats, on_card, to_host
+from ._arrays import MAX_BINS, Floats, on_card, on_fine_grid, to_host
 from ._caller import warn_caller
 from ._choice.frontier import Points, SelectionData, as_table, frontier
-from ._choice.settings import Settings
-from ._engine.codes import MAX_BINS
+from ._choice.wishes import Settings
 from ._engine.threads import MAX_THREADS
 from ._io.limits import too_large
 from ._model.glass_box import About, FittedModel, FitWarning, GlassBox, log_probabilities, probabilities
-from ._model.grid import on_fine_grid
 from ._model.groups import GroupSource, sensitive_positions
 from ._notebook import Frontier
 from ._table.grouping import AS_GIVEN, Grouping, Sensitive, leave_out, make_views
-from ._table.reading import LabelledRows, Labels, find_label, read_clusters, read_rows, read_validation
+from ._table.reading import LabelledRows, Labels, find_label, read_clusters, read_rows, read_validation, rows_per_weight
 from ._table.sources import read_table
 from ._table.values import take_rows, to_pandas
-from ._table.weights import rows_per_weight
 from .notions import NOTION_NAMES, FairnessNotion, Viewed, get_notion
 
 # A threshold for each of more groups would be chosen on a handful of rows, and take long.
 MAX_GROUP_THRESHOLDS = 100
-
-# What every round of boosting leaves behind: plain columns, which every store of models can hold.
-History = dict[str, "NDArray[Any] | list[str]"]
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "notion": [StrOptions(set(NOTION_NAMES)), FairnessNotion],
@@ -117,7 +111,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
     _box: GlassBox
     _bag_sizes: list[int]  # rounds of each training
     _about: About
-    _history: History
+    _history: dict[str, Any]  # plain columns, which every store of models can hold
     _selection: SelectionData | None  # of one training: the rows that were chosen on, and
     _frontier: Points | None
     _chosen: Any  # a stage and its threshold (Chosen), which a frontier has in any case; or None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from ._base import CONSTRAINTS, OF_THE_PAPER
-from ._choice.settings import Settings
+from ._choice.wishes import Settings
 from .estimators import BoostedClassifier
 from .notions import NoNotion
 

@@ -21,9 +21,10 @@ from ._choice.frontier import Points, SelectionData
 from ._engine.threads import Team
 from ._model.glass_box import About, FittedModel, probabilities
 from ._table.binning import EXACT_ROWS
+from ._table.grouping import check_groups
+from ._table.reading import read_class_weight
 from ._table.sources import column_names
 from ._table.values import to_pandas
-from ._table.weights import read_class_weight
 from .notions import FairnessNotion
 
 __all__ = ["AdaFairClassifier"]
@@ -33,8 +34,8 @@ class BoostedClassifier(FairClassifier):
     """A classifier of one training, whose rounds are kept: another θ makes another model."""
 
     def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
-        from ._fit import samples, training  # numba is needed only now
-        from ._fit.estimator import EstimatorLearner
+        from ._fit import samples  # numba is needed only now
+        from ._fit.estimator import EstimatorLearner, check_estimator
         from ._fit.loop import boost, starting_factors
 
         given = vars(self)  # AdaBoost has fewer parameters
@@ -48,12 +49,12 @@ class BoostedClassifier(FairClassifier):
         X, settings, n_groups = data.X, about.settings, len(about.groups)
         rng = check_random_state(self.random_state)
         stay = settings.threshold != "per_group" and on_card(X) and len(X) > EXACT_ROWS
-        rows = training.counted_rows(data.rows, stay)
+        rows = samples.counted_rows(data.rows, stay)
         X_chosen_on, unit = (held or data).X, (held or data).unit
         if held is None:
             train_on, chosen_on = samples.hold_out(rows, given.get("validation_fraction"), rng)
         else:
-            train_on, chosen_on = rows, training.counted_rows(held.rows)
+            train_on, chosen_on = rows, samples.counted_rows(held.rows)
         source = None
         if settings.threshold == "per_group":
             source = self._group_source(about, X, rows, sensitive_features)
@@ -65,12 +66,12 @@ class BoostedClassifier(FairClassifier):
                 selection = samples.Sample(chosen_on.cell, n_groups, chosen_on.masses, chosen_on.positions, team)
             is_apart = selection is not train
             totals = train.totals, selection.totals if is_apart else None
-            training.check(about, *totals, given.get("validation_fraction"), data.rows.sensitive_names)
+            self._check(about, *totals, data.rows.sensitive_names)
             class_weight = read_class_weight(given.get("class_weight"), about.labels.outcomes)
             start = starting_factors(train.totals, class_weight, settings.notion.views)
             columns = None
             if estimator is not None:
-                training.check_estimator(estimator, self.get_params(deep=False))
+                check_estimator(estimator, self.get_params(deep=False))
                 of_both = X, train, X_chosen_on, selection
                 learner: Any = EstimatorLearner(estimator, about.labels.outcomes, *of_both, start, rng)
             else:
@@ -92,6 +93,23 @@ class BoostedClassifier(FairClassifier):
             self._keep(boosted, learner, replace(about, source=source), columns, unit)
             del learner  # and with it whatever is on a device
 
+    def _check(self, about: About, train: Floats, selection: Floats | None, sensitive_names: list[str]) -> None:
+        """Whether what was asked for goes together, and the rates of the notion are defined: by the weight per [group,
+        class] of the rows to train on, and of those to choose θ on if they are others."""
+        settings = about.settings
+        if settings.update == "real" and settings.learner_weight == "cost":
+            raise ValueError(
+                'learner_weight="cost" weighs votes of -1 and 1, and those of update="real" are their own weights: use '
+                'learner_weight="error" or another update'
+            )
+        if settings.costs_from == "validation" and selection is None:
+            raise ValueError(
+                'costs_from="validation" needs a validation set: pass validation=… to fit, or set '
+                f"validation_fraction to a share between 0 and 1, got {vars(self).get('validation_fraction')!r}"
+            )
+        parts = [("training data", train), *([] if selection is None else [("validation data", selection)])]
+        check_groups(parts, about.groups, about.labels.shown, settings.notion, sensitive_names)
+
     def _stump_learner(self, coded: Any, about: About, start: Floats, rng: np.random.RandomState, unit: float) -> Any:
         """The native weak learner; SMOTEBoost has one of its own."""
         return self._native_learner(coded.bundles, coded.train, coded.selection, start, unit)
@@ -102,7 +120,7 @@ class BoostedClassifier(FairClassifier):
         ``columns`` are names of those that native trees ask about.
         """
         from ._fit.advice import Fitted
-        from ._fit.training import history
+        from ._fit.loop import history
 
         theta, thresholds = boosted.choice.theta, boosted.choice.thresholds
         rounds = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)

@@ -35,17 +35,15 @@ from ._choice.promise import (
     gather,
     passed,
 )
-from ._choice.settings import Settings
-from ._choice.wishes import COSTS, LimitNotMet, Wishes
+from ._choice.wishes import COSTS, LimitNotMet, Settings, Wishes
 from ._engine.threads import Team
 from ._model.glass_box import About, GlassBox
 from ._model.groups import GroupSource
 from ._stats.rates import balanced_error_rate
 from ._table.grouping import check_groups, how_to_cut
-from ._table.reading import Labels, stratified_split
+from ._table.reading import Labels, read_class_weight, stratified_split
 from ._table.sources import find_categorical, read_sources
 from ._table.values import take_rows
-from ._table.weights import read_class_weight
 from .notions import FairnessNotion, NoNotion, StatisticalParity, get_notion
 
 __all__ = ["ParityBoostClassifier"]
@@ -346,7 +344,7 @@ class ParityBoostClassifier(FairClassifier):
 
     def _fit_rows(self, about: About, data: Data, held: Data | None, sensitive_features: Any) -> None:
         from ._fit.bags import CodeTable
-        from ._fit.training import counted_rows
+        from ._fit.samples import counted_rows
         from ._table.binning import Binner, Bundles, Ranking
 
         self._check_wishes(about.settings.notion)
@@ -572,8 +570,7 @@ class ParityBoostClassifier(FairClassifier):
         from ._choice.rule import Choice
         from ._choice.thresholds import first_minimum, measure
         from ._fit.advice import Fitted, at_cap
-        from ._fit.loop import Boosted
-        from ._fit.training import history
+        from ._fit.loop import Boosted, history
 
         settings, bags, columns = about.settings, trained.bags, [column.name for column in binner.columns]
         weights = (1.0,) if trained.dial is None else trained.dial.weights

@@ -26,9 +26,8 @@ from parityboost._choice.promise import (
     rows_needed,
     surely_within,
 )
-from parityboost._choice.settings import Settings
 from parityboost._choice.thresholds import SelectionData
-from parityboost._choice.wishes import Wishes
+from parityboost._choice.wishes import Settings, Wishes
 from parityboost._fit.bags import draw_folds
 from parityboost._stats.rates import balanced_error_rate
 from parityboost.notions import FairnessNotion, Gap, View, Viewed, get_notion, precision

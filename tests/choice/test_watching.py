@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from conftest import make_people
 from parityboost import AdaFairClassifier, ParityBoostClassifier
 from parityboost._choice.rule import Rounds
-from parityboost._choice.settings import Settings
 from parityboost._choice.thresholds import candidates
+from parityboost._choice.wishes import Settings
 from parityboost.notions import FairnessNotion, Gap, false_negative_rate, get_notion, precision
 
 

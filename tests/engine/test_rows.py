@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices import DEVICES, needs_card
+from parityboost._arrays import N_CODES
 from parityboost._engine import threads
-from parityboost._engine.codes import N_CODES
 from parityboost._engine.cpu import NONE, Grown
 from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team, kernels_for

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parityboost._choice import thresholds
-from parityboost._choice.settings import Settings
 from parityboost._choice.thresholds import Counting, measure, undominated
+from parityboost._choice.wishes import Settings
 from parityboost._engine.threads import Team
 from parityboost._fit.samples import Masses, Sample
 from parityboost.notions import StatisticalParity, get_notion
 
-GRID = thresholds.GRID
+GRID = thresholds.ALPHA_GRID
 
 
 class OwnNotion(StatisticalParity):

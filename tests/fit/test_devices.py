@@ -291,6 +291,6 @@ def test_a_model_is_stored_without_its_device(people, tmp_path):
 
 @needs_card
 def test_blocks_of_rows_are_not_longer_than_the_card_lists():
-    from parityboost._engine.codes import BLOCK_ROWS
+    from parityboost._arrays import BLOCK_ROWS
 
     assert samples.BLOCK_ROWS == BLOCK_ROWS

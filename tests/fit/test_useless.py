@@ -13,7 +13,7 @@ from conftest import needs_data
 from parityboost import AdaFairClassifier, FitWarning, metrics
 from parityboost._base import _up_to
 from parityboost._choice.thresholds import HALF_BELIEVED, shrunk_violation
-from parityboost._table.weights import rows_per_weight
+from parityboost._table.reading import rows_per_weight
 from parityboost.datasets import fetch_bank, fetch_compas, load_adult
 from parityboost.notions import StatisticalParity, get_notion
 

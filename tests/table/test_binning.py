@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import parityboost._table.sources as sources
 from parityboost import AdaFairClassifier
-from parityboost._engine.codes import MISSING
+from parityboost._arrays import MISSING
 from parityboost._engine.threads import Team
 from parityboost._table import binning
 from parityboost._table.binning import Binner, CategoricalColumn, NumericColumn

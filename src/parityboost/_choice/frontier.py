@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from .._arrays import Floats
 from .._stats.rates import balanced_error_rate, error_rate
 from ..notions import FairnessNotion
-from .settings import SAME_OBJECTIVE, Settings
 from .thresholds import SelectionData as SelectionData
 from .thresholds import candidates, undominated
+from .wishes import SAME_OBJECTIVE, Settings
 
 Points = dict[str, NDArray[Any]]  # columns of a table; plain arrays, which any format can store
 

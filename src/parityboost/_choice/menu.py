@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers
+from .._arrays import ALPHA_GRID, THRESHOLD_GRID, Floats, Integers
 from .._stats.rates import POSITIVE, balanced_error_rate
 from ..notions import FairnessNotion
 from .frontier import Points, best_points, points_of
 from .rule import allowed_ber, best_group_thresholds, best_of
-from .settings import SAME_OBJECTIVE, Settings
 from .thresholds import SelectionData, candidates, measure, shrunk_violation, to_counts
-from .wishes import LimitNotMet, Wishes, is_within
+from .wishes import SAME_OBJECTIVE, LimitNotMet, Settings, Wishes, is_within
 
 # Thresholds of a blend: all that make a difference, or so many, at even steps of the share of either class. Of a blend
 # whose groups are shifted fewer, since there are many such.
@@ -33,7 +32,6 @@ STEP = 0.75  # of margins, whose standard deviation is about one
 # One more number to choose: with fewer rows held out, of any class and group, it would be fitted to noise.
 MIN_ROWS_FOR_MORE = 500
 MAX_REFINED = 64  # thresholds more around the choice of `fit`
-GRID, THRESHOLD_GRID = 2.0**-36, 2.0**-40  # of margins and of thresholds, as the model has them
 
 
 @dataclass(frozen=True)
@@ -293,7 +291,7 @@ def _vector(selection: SelectionData, margin: Floats, settings: Settings, unit: 
 
 def _shift(by: float, vector: Floats, per_group: bool) -> Floats:
     """What is added to the thresholds of the groups: a step of a column is part of its table, and on its grid."""
-    grid = THRESHOLD_GRID if per_group else GRID
+    grid = THRESHOLD_GRID if per_group else ALPHA_GRID
     shift: Floats = np.rint(by * vector / grid) * grid
     return shift
 

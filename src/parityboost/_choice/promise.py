@@ -27,9 +27,8 @@ from .._stats.rates import balanced_error_rate
 from .._table.grouping import first_few
 from ..notions import FairnessNotion
 from .menu import Menu
-from .settings import SAME_OBJECTIVE
 from .thresholds import SelectionData
-from .wishes import LimitNotMet, Wishes
+from .wishes import SAME_OBJECTIVE, LimitNotMet, Wishes
 
 OUT_OF_BAG, HELD_OUT = "out_of_bag", "held_out"
 # A promise costs at most a tenth of the balanced accuracy over chance that the choice without it has.

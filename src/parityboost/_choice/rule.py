@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arrays import Floats, Positions
-from .settings import SAME_OBJECTIVE, Settings
 from .thresholds import MAX_COUNTS, Candidates, Measured, Measures, first_minimum, joined, measure, to_counts
+from .wishes import SAME_OBJECTIVE, Settings
 
 Cost = Callable[[Floats], Floats]  # counts[…, group, y_true, y_pred] to what is to be low
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers, Positions
+from .._arrays import ALPHA_GRID, Floats, Integers, Positions
 from .._stats.rates import (
     balanced_error_rate,
     error_rate,
@@ -25,12 +25,11 @@ from .._stats.rates import (
     spread,
 )
 from ..notions import FairnessNotion, NoNotion, worst
-from .settings import SAME_OBJECTIVE, Settings
+from .wishes import SAME_OBJECTIVE, Settings
 
 # So many counts are looked at together: the thresholds of many rows and many groups need not fit into memory at once.
 MAX_COUNTS = 1 << 21
 N_BUCKETS = 1 << 16
-GRID = 2.0**-36  # of margins: the model's ALPHA_GRID
 # So many rows of so many rounds are looked at together: threads that train side by side get into each other's way
 # whenever they come back from a pass over the rows, so there is one long pass instead of many short ones. With many
 # groups there are fewer rounds, so that their counts do not take much memory.
@@ -60,9 +59,14 @@ class Measures(NamedTuple):
 
         A limit leaves out options and changes nothing else: where the best of all is within it, that one is taken.
         """
-        reached = self.violation <= settings.highest_violation
+        reached = self.violation <= highest_violation(settings)
         cost = np.where(reached, self.objective, ABOVE_LIMIT + self.violation)
         return np.where(self.ber <= allowed + SAME_OBJECTIVE, cost, NOT_ALLOWED + self.ber)
+
+
+def highest_violation(settings: Settings) -> float:
+    """Up to which a choice is within the limit; without one every violation is, but for one that is not defined."""
+    return np.inf if settings.max_violation is None else settings.max_violation + SAME_OBJECTIVE
 
 
 def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
@@ -315,7 +319,7 @@ class Counting:
             for notion in (settings.notion, NoNotion())
         ]
         self._is_measured = sticks[0] is not None
-        self._measuring = (sticks[0] or sticks[1]), settings.highest_violation, ABOVE_LIMIT
+        self._measuring = (sticks[0] or sticks[1]), highest_violation(settings), ABOVE_LIMIT
         self._room: Any = None
 
     def look(self, rounds: Sequence[Any]) -> list[Measured]:
@@ -360,8 +364,8 @@ class Counting:
         looked, *sorting = self._make_room(self.most, not self._is_exact or len(self._mass) > 0)
         leaves = rounds[0].leaves.base if len(rounds) > 1 else rounds[0].leaves[None]
         steps = np.array([record.steps for record in rounds])
-        of_rows = self._margin, self._cell, self._mass
-        self._kernels.measure_rounds(len(rounds), leaves, steps, *of_rows, *sorting, GRID, *self._measuring, looked)
+        given = leaves, steps, self._margin, self._cell, self._mass
+        self._kernels.measure_rounds(len(rounds), *given, *sorting, ALPHA_GRID, *self._measuring, looked)
 
     def _look_at_margins(self) -> None:
         kernels, (looked, starts, _) = self._kernels, self._make_room(1, True)
@@ -372,8 +376,8 @@ class Counting:
             mass = mass.astype(np.float64) if len(mass) else np.ones(n)
             kernels.sort_rows(margin, cell.astype(looked.cells.dtype), mass, starts, room[0], *room[2:])
         else:
-            shift, lowest = kernels.buckets_between(*self._rows.margin_range(), GRID, N_BUCKETS)
-            counts = self._rows.count_margins(GRID, shift, lowest, N_BUCKETS + 1)
-            n = kernels.list_buckets(counts, GRID, shift, lowest, *room)
+            shift, lowest = kernels.buckets_between(*self._rows.margin_range(), ALPHA_GRID, N_BUCKETS)
+            counts = self._rows.count_margins(ALPHA_GRID, shift, lowest, N_BUCKETS + 1)
+            n = kernels.list_buckets(counts, ALPHA_GRID, shift, lowest, *room)
         looked.n_entries[0] = n
         kernels.measure_entries(0, n, *self._measuring, looked)

@@ -1,4 +1,4 @@
-"""What is wished of a model: what to maximise, how far apart groups may be, and how many may get a yes."""
+"""What was asked of a model: how it is boosted; what to maximise, how far apart groups may be, who may get a yes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,30 @@ from numpy.typing import NDArray
 from .._arrays import Floats
 from .._stats.rates import NEGATIVE, POSITIVE, balanced_error_rate, error_rate, false_positive_rate, ratio
 from ..notions import FairnessNotion, worst
-from .settings import SAME_OBJECTIVE
 
+# Objectives closer than this are equal, so that the first minimum wins whatever the rounding.
+SAME_OBJECTIVE = 1e-12
 COSTS = ("false_positive", "false_negative")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to boost; the names are the estimator's parameters."""
+
+    notion: FairnessNotion
+    n_estimators: int = 200
+    c: float = 1.0
+    epsilon: float = 0.0
+    cumulative: bool = True
+    costs_from: str = "training"  # or "validation": the rows whose rates decide who pays
+    update: str = "confidence"
+    learning_rate: float = 1.0  # what the votes of every learner are multiplied by
+    learner_weight: str = "error"
+    threshold: float | str = 0.0  # "auto" and "per_group": chosen together with θ
+    n_iter_no_change: int | None = None
+    keep: float = 0.0  # share of the lowest balanced error's lead over chance that a choice must keep
+    max_violation: float | None = None
+    choose_theta: bool = True  # False: θ is the last round
 
 
 class LimitNotMet(ValueError):  # noqa: N818 - it is no error of the program's

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .codes import BLOCK_ROWS, N_CODES
+from .._arrays import BLOCK_ROWS, N_CODES
 from .kernels import columns, thresholds
 from .kernels.compiling import Array, compiled, compiled_inside
 

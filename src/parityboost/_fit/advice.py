@@ -15,9 +15,8 @@ import numpy as np
 from .._arrays import Floats
 from .._choice.frontier import SelectionData
 from .._choice.rule import Choice, Rounds
-from .._choice.settings import SAME_OBJECTIVE, Settings
-from .._choice.thresholds import candidates
-from .._choice.wishes import Wishes
+from .._choice.thresholds import candidates, highest_violation
+from .._choice.wishes import SAME_OBJECTIVE, Settings, Wishes
 from .._model.glass_box import NO_WISHES, About
 from .._stats.rates import balanced_error_rate
 from .._table.grouping import MANY_UNKNOWN, first_few, group_names, views_of
@@ -185,10 +184,10 @@ class Fitted:
             return self._costly_wishes()
 
         def above(choice: Choice) -> bool:
-            return self._is_useless(choice) or bool(choice.own.violation > settings.highest_violation)
+            return self._is_useless(choice) or bool(choice.own.violation > highest_violation(settings))
 
         tries: list[dict[str, Any]] = [{"threshold": "auto"}] if self.again is None else []
-        if own.violation > settings.highest_violation:
+        if own.violation > highest_violation(settings):
             allowed = f" that keep={settings.keep:g} allows" if settings.keep else ""
             lower = (0.25, 0.1) if self.again is None else ()
             tries += [{"keep": keep, "threshold": "auto"} for keep in lower if keep < settings.keep]

@@ -18,14 +18,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats
-from .._choice.settings import Settings
-from .._engine.codes import N_CODES
+from .._arrays import N_CODES, Codes, Floats, on_grid
+from .._choice.wishes import Settings
 from .._engine.cpu import count_pairs
 from .._engine.threads import Team
 from .._model.averaged import average, covariance, differences
 from .._model.dial import Dial, ordered_weights
-from .._model.grid import all_on_grid
 from .._model.tables import CountPairs, Effects, place_pairs
 from .._table.binning import Bundles
 from .loop import Boosted, boost
@@ -255,7 +253,7 @@ def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     rows = np.flatnonzero(times)
     offset = math.fsum(factor * bag.threshold for factor, bag in zip(factors, bags, strict=True))
     # On the scale of the averaged tables' sums, so that one threshold serves both.
-    margins = all_on_grid(sums[rows] / times[rows] + offset)
+    margins = on_grid(sums[rows] / times[rows] + offset)
     importances = np.mean([bag.importances for bag in bags], axis=0)
     return Combined(effects, differences([bag.alone for bag in bags], factors), importances, offset, rows, margins)
 
@@ -272,7 +270,7 @@ class Trained(NamedTuple):
         if self.dial is None:
             return lambda: iter(margins)
         (plain, fair), weights = margins, self.dial.weights
-        return lambda: (all_on_grid(plain + w * (fair - plain)) for w in weights)
+        return lambda: (on_grid(plain + w * (fair - plain)) for w in weights)
 
 
 def dial_between(plain: Sequence[Bag], fair: Sequence[Bag], ends: Sequence[Combined], orders: Any, table: Any) -> Dial:

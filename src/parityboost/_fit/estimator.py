@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from .._arrays import Codes, Floats
-from .._choice.settings import Settings
+from .._choice.wishes import Settings
 from .._model.trees import EstimatorRounds
 from .loop import Trained
 from .samples import Sample
@@ -107,6 +108,28 @@ class EstimatorLearner:
 
     def selection_margins(self, ensemble: EstimatorRounds) -> Callable[[], Iterator[Floats]]:
         return partial(ensemble.staged_margin, self._X_selection)
+
+
+def check_estimator(estimator: Any, given: dict[str, Any]) -> None:
+    """Whether a classifier of the user's own can be boosted, with none of the native trees' options."""
+    name = type(estimator).__name__
+    for option, default in (("max_depth", 1), ("interaction_cst", None), ("monotonic_cst", None)):
+        value = given.get(option, default)
+        if value is not default and value != default:
+            raise ValueError(f"{option}={value!r} is for the native trees: with estimator={name} set it there")
+    if given["update"] == "real":
+        raise ValueError(
+            f'update="real" needs the leaves of the native trees: with estimator={name} use update="discrete" or '
+            '"confidence"'
+        )
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(f"estimator {name} does not take sample_weight in fit")
+    chosen = given["categorical_features"]
+    if chosen is not None and not isinstance(chosen, str) and len(chosen):
+        raise ValueError(
+            f"categorical_features is for the native stump, and {name} would take these columns as they are: encode "
+            f"them before, or leave it out, got {chosen!r}"
+        )
 
 
 def _place(sample: Sample) -> Any:

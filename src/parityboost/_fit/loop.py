@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Floats
+from .._arrays import ALPHA_GRID, Floats
 from .._choice.rule import Choice, Rounds, is_constant
-from .._choice.settings import Settings
 from .._choice.thresholds import COUNTED_RATES, Counting
+from .._choice.wishes import Settings
 from .._engine.cpu import ABOVE_THRESHOLD, ABOVE_ZERO, BY_LEARNER
 from .._engine.kernels.boosting import PERFECT_ERROR, Charges, alpha_of, charge
-from .._model.grid import ALPHA_GRID
+from .._model.glass_box import About
+from .._stats.rates import balanced_error_rate, error_rate
+from .._table.grouping import group_names
 from ..notions import FairnessNotion, Gap, View
 
 MAX_TOGETHER = 32  # rounds that are boosted in one call
@@ -242,3 +244,46 @@ def _equal_groups(totals: Floats, view: View) -> Floats:
     by_group = np.where(there, each / np.where(there, of_groups, 1.0), 0.0)
     found: Floats = np.concatenate([by_group, 1.0 / everyone[None]])[list(view.group_of)]  # -1 is the last
     return found
+
+
+def history(
+    boosted: Boosted, about: About, columns: list[str] | None, depth: int, has_validation: bool
+) -> dict[str, Any]:
+    """Everything that the paper draws over the rounds: plain columns, lists of text or arrays, of one value a round."""
+    groups, labels, settings = group_names(about.groups), about.labels.shown, about.settings
+    rounds = boosted.rounds
+    notion = settings.notion
+    z = np.array([r.z for r in rounds])
+    table: dict[str, Any] = {"alpha": boosted.alphas, "error": np.array([r.error for r in rounds])}
+    if columns is not None:  # what the tree of each round asks about; the empty text where a side is not split
+        for side in ("root", "left", "right") if depth > 1 else ("root",):
+            asked = [getattr(r.model, side) for r in rounds]
+            name = "feature" if side == "root" else f"feature_{side}"
+            table[name] = ["" if split is None else columns[split.feature] for split in asked]
+    cost_counts = np.array([r.cost_counts for r in rounds])
+    for name, delta in notion.deltas(cost_counts).items():
+        table[f"delta_{name}"] = delta
+    costs = np.array([r.costs for r in rounds])
+    boosted_classes = sorted(set().union(*((*gap.boosts, *gap.boosts_ahead) for gap in notion.gaps)))
+    for k, group in enumerate(groups):
+        for label in boosted_classes:
+            table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
+    table["Z"] = z
+    # The bound holds where rows are multiplied by exp(-y·α·h) or more: not with confidences (Eq. 20 with γ = 1, as
+    # every C ≥ 1).
+    table["bound"] = np.cumprod(z) if settings.update != "confidence" else np.full(len(z), np.nan)
+    selection_counts = boosted.choice.counts
+    if has_validation:
+        measured = {"train": np.array([r.train_counts for r in rounds]), "validation": selection_counts}
+    else:
+        measured = {"train": selection_counts}
+    for prefix, counts in measured.items():
+        table[f"{prefix}_er"] = error_rate(counts)
+        table[f"{prefix}_ber"] = balanced_error_rate(counts)
+        table[f"{prefix}_violation"] = notion.violation(counts)
+        table[f"{prefix}_objective"] = notion.objective(counts, settings.c)
+    if boosted.choice.thresholds.ndim == 1:
+        table["threshold"] = boosted.choice.thresholds
+    else:
+        table |= {f"threshold[{group}]": boosted.choice.thresholds[:, k] for k, group in enumerate(groups)}
+    return table

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._choice.settings import Settings
-from .._model.grid import ALPHA_GRID
+from .._arrays import ALPHA_GRID
+from .._choice.wishes import Settings
 from .._model.tables import Effects
 from .loop import boost
 

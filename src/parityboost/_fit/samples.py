@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers, on_card, to_host
+from .._arrays import BLOCK_ROWS, BYTES_PER_ROW, MISSING, Codes, Floats, Integers, on_card, to_host
 from .._caller import warn_caller
-from .._engine.codes import BLOCK_ROWS, BYTES_PER_ROW, MISSING
 from .._engine.cpu import CpuRows
 from .._engine.kernels.columns import hash_rows
 from .._engine.threads import Team
 from .._table.binning import EXACT_ROWS, Binner, Bundles, Ranking, for_each
-from .._table.reading import stratified_split
+from .._table.reading import LabelledRows, stratified_split
 from .._table.sources import Source, find_categorical, place_sources, read_sources
 
 # Sample weights are so many units on average, but all together at most MAX_MASS. That leaves bits for what boosting
@@ -242,6 +241,11 @@ class Part(NamedTuple):
 
     def at(self, chosen: Any) -> Part:
         return Part(self.positions[chosen], self.cell[chosen], self.masses.at(chosen))
+
+
+def counted_rows(rows: LabelledRows, stay: bool = False) -> Part:
+    """The rows that count, with sample weights as integers; their cells may stay on the graphics card."""
+    return Part(rows.positions, rows.cell if stay else to_host(rows.cell), to_masses(rows.weights))
 
 
 def hold_out(rows: Part, fraction: float | None, rng: np.random.RandomState) -> tuple[Part, Part | None]:

@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers
-from .._choice.settings import Settings
-from .._engine.codes import BLOCK_ROWS, N_CODES
+from .._arrays import ALPHA_GRID, BLOCK_ROWS, N_CODES, Floats, Integers
+from .._choice.wishes import Settings
 from .._engine.cpu import NONE, Classes, CpuRows, Grown
 from .._engine.kernels import boosting, splitting
-from .._model.grid import ALPHA_GRID
 from .._model.tables import place_pairs
 from .._model.trees import Split, Tree, TreeRounds
 from .._table.binning import Binner, Bundles

@@ -24,10 +24,10 @@ from msgspec import Meta, field
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
+from .._arrays import on_grid
 from .._caller import warn_caller
 from .._engine.threads import MAX_THREADS
 from .._model.glass_box import About
-from .._model.grid import all_on_grid
 from .._model.trees import EstimatorRounds, TreeRounds
 from .._table.binning import Binner
 from .._table.grouping import AS_GIVEN, Grouping, as_tuple
@@ -297,7 +297,7 @@ class Document(Record, kw_only=True):
     def _read_rounds(self, binner: Binner) -> TreeRounds:
         trees = each("trees", self.trees, lambda tree: tree.read(binner))
         # Already multiples of the grid, unless someone edited them: sums must stay exact.
-        rounds = TreeRounds(binner, trees, all_on_grid(np.array([tree.alpha for tree in self.trees])))
+        rounds = TreeRounds(binner, trees, on_grid(np.array([tree.alpha for tree in self.trees])))
         cells = rounds.cells()
         pairs = zip(exactly(len(cells), self.pairs, "pairs"), cells, strict=True)
         return replace(rounds, support=tuple(each("pairs", pairs, lambda both: both[0].read(both[1]))))

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers
-from .._engine.codes import MISSING
+from .._arrays import MISSING, Floats, Integers
 from .._extras import install
 from .._model.calibration import Calibrator
 from .._model.glass_box import GlassBox

@@ -16,14 +16,22 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType, field
 
 from .. import notions
-from .._arrays import Floats
+from .._arrays import (
+    ALPHA_GRID,
+    LARGE_THRESHOLD,
+    MAX_BINS,
+    MAX_CATEGORIES,
+    N_CODES,
+    THRESHOLD_GRID,
+    X_BINNED_DTYPE,
+    Floats,
+    on_grid,
+)
 from .._choice import menu, promise
 from .._choice.wishes import COSTS, Wishes
-from .._engine.codes import MAX_BINS, MAX_CATEGORIES, N_CODES, X_BINNED_DTYPE
 from .._model import calibration, dial, glass_box, trees
 from .._model import tables as score_tables
 from .._model.dial import WEIGHTS
-from .._model.grid import ALPHA_GRID, LARGE_THRESHOLD, THRESHOLD_GRID, all_on_grid, on_grid
 from .._model.groups import GroupSource
 from .._table.binning import Binner, CategoricalColumn, NumericColumn
 from .json_values import decode_distinct, encode_value, whole
@@ -246,7 +254,7 @@ class Tree(Record):
             split = getattr(self, side)
             with at(side):
                 splits[side] = None if split is None else split.read(binner)
-        votes = tuple(map(on_grid, self.votes))
+        votes = tuple(on_grid(np.array(self.votes)).tolist())
         if (self.left is None and votes[0] != votes[1]) or (self.right is None and votes[2] != votes[3]):
             fail("votes", "the same vote twice on a side that is not split", self.votes)
         return trees.Tree(**splits, votes=votes, confidences=tuple(self.confidences))
@@ -292,7 +300,7 @@ class Pair(Record):
             cells.append(np.array(found + [0] * (N_CODES - n_codes), dtype=np.uint8))
         shape = int(cells[0].max()) + 1, int(cells[1].max()) + 1
         scores, weight = matrix(shape, self.scores, "scores"), matrix(shape, self.weight, "weight")
-        return score_tables.Pair((first, second), cells[0], cells[1], all_on_grid(scores), weight)
+        return score_tables.Pair((first, second), cells[0], cells[1], on_grid(scores), weight)
 
 
 class Effects(Record):
@@ -309,7 +317,7 @@ class Effects(Record):
             if pairs[k].features <= pairs[k - 1].features:
                 fail(f"pairs[{k}]", "pairs of features in rising order", self.pairs[k].features)
         # Already multiples of the grid, unless someone edited them: sums must stay exact.
-        return score_tables.Effects(all_on_grid(read_tables(self.tables, binner, "tables")), tuple(pairs))
+        return score_tables.Effects(on_grid(read_tables(self.tables, binner, "tables")), tuple(pairs))
 
 
 class Calibrator(Record):

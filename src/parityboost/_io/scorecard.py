@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers
-from .._engine.codes import MISSING
+from .._arrays import MISSING, Floats, Integers
 from .._model.glass_box import GlassBox
 from .._model.tables import Effects
 from .._table.binning import CategoricalColumn, Column, NumericColumn

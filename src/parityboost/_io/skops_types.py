@@ -5,7 +5,7 @@
 SKOPS_TYPES = [
     "parityboost._choice.menu.Menu",
     "parityboost._choice.thresholds.SelectionData",
-    "parityboost._choice.settings.Settings",
+    "parityboost._choice.wishes.Settings",
     "parityboost._choice.wishes.Wishes",
     "parityboost._model.calibration.Calibrator",
     "parityboost._model.dial.Dial",

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Integers
-from .._engine.codes import MISSING
+from .._arrays import ALPHA_GRID, MISSING, THRESHOLD_GRID, Floats, Integers
 from .._extras import install
 from .._model.glass_box import GlassBox
-from .._model.grid import ALPHA_GRID, THRESHOLD_GRID
 from .._model.reasons import ReasonRule
 from .._model.tables import Effects
 from .._table.binning import CategoricalColumn, Column, NumericColumn

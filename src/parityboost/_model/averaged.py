@@ -11,9 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats
-from .._engine.codes import N_CODES
-from .grid import all_on_grid
+from .._arrays import N_CODES, Floats, on_grid
 from .tables import CountPairs, Effects, Pair, PairCells, first_of_each, in_order
 
 AT_ONCE = 6  # numbers of a byte each that fit into one of eight bytes, behind another
@@ -25,7 +23,7 @@ def average(
     """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells; only the
     first ``n_codes[feature]`` codes occur.
     """
-    tables = all_on_grid(np.sum([f * part.tables for part, f in zip(parts, factors, strict=True)], axis=0))
+    tables = on_grid(np.sum([f * part.tables for part, f in zip(parts, factors, strict=True)], axis=0))
     found: dict[tuple[int, int], list[tuple[Pair, float]]] = {}
     for part, factor in zip(parts, factors, strict=True):
         for pair in part.pairs:
@@ -43,7 +41,7 @@ def average(
         rows, columns = first_of_each(row_of), first_of_each(column_of)
         each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
         weight = counts.astype(np.float64) * unit
-        pairs.append(Pair(features, row_of, column_of, all_on_grid(np.sum(each, axis=0)), weight))
+        pairs.append(Pair(features, row_of, column_of, on_grid(np.sum(each, axis=0)), weight))
     return Effects(tables, tuple(pairs))
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Floats
+from .._arrays import ALPHA_GRID, Floats, on_grid
 from .._table.binning import Binner
 from .._table.values import listed
-from .grid import ALPHA_GRID, all_on_grid
 from .tables import Effects
 
 # From plain (0) to fair (1) and beyond.
@@ -100,7 +99,7 @@ def blend(plain: Effects, fair: Effects, w: float) -> Effects:
 
 
 def _between(plain: Floats, fair: Floats, w: float) -> Floats:
-    return all_on_grid(plain + w * (fair - plain))
+    return on_grid(plain + w * (fair - plain))
 
 
 def nearest(w: Any) -> int:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from .._arrays import Floats
+from .._arrays import Floats, on_grid
 from .._choice.alternatives import list_alternatives
 from .._choice.frontier import Points, chosen_point
 from .._choice.menu import Menu
 from .._choice.promise import OUT_OF_BAG, Bounds, Certificate, Evidence, Question, best_promised
-from .._choice.settings import Settings
-from .._choice.wishes import Wishes
+from .._choice.wishes import Settings, Wishes
 from .._stats.rates import accuracy, balanced_error_rate
 from .._table.binning import Binner, Column, NumericColumn
 from .._table.grouping import (
@@ -35,7 +34,6 @@ from .._table.sources import read_table
 from ..notions import Viewed
 from .calibration import Calibrator, calibrator_of
 from .dial import Dial
-from .grid import all_on_grid
 from .groups import GroupSource
 from .tables import Effects, plain_state
 
@@ -315,7 +313,7 @@ class GlassBox(FittedModel):
         if shift is None or self.column is None:
             return effects
         tables = effects.tables.copy()
-        tables[self.column.columns[0]] -= sign * all_on_grid(self.column.by_code(shift))
+        tables[self.column.columns[0]] -= sign * on_grid(self.column.by_code(shift))
         return replace(effects, tables=tables)
 
     def at_option(self, place: int) -> GlassBox:

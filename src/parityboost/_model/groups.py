@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers, to_host
-from .._engine.codes import MISSING, N_CODES, X_BINNED_DTYPE
+from .._arrays import MISSING, N_CODES, X_BINNED_DTYPE, Codes, Floats, Integers, on_fine_grid, to_host
 from .._table.binning import Binner
 from .._table.grouping import AS_GIVEN, Grouping, named_positions, read_groups, sensitive_frame
 from .._table.sources import column_names, read_sources
 from .._table.values import to_pandas
-from .grid import on_fine_grid
 
 Group = NDArray[np.intp]
 

@@ -15,12 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers
-from .._engine.codes import N_CODES, X_BINNED_DTYPE
+from .._arrays import N_CODES, X_BINNED_DTYPE, Codes, Floats, Integers, on_grid
 from .._engine.threads import Team, kernels_for
 from .._table.binning import Binner
 from .._table.sources import place_sources, read_sources
-from .grid import all_on_grid
 
 # Rows are predicted in blocks whose codes take up about so many bytes, but not in blocks of less than MIN_BLOCK_ROWS.
 BLOCK_BYTES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1 << 20, 1 << 10, 1 << 16
@@ -255,4 +253,4 @@ def _additive_part(scores: Floats, weight: Floats) -> tuple[Floats, Floats]:
     if both - n < len(columns):
         empty = of_columns == 0.0
         columns[empty] = (scores[:, empty].T - rows) @ (of_rows / total)
-    return all_on_grid(rows), all_on_grid(columns)
+    return on_grid(rows), on_grid(columns)

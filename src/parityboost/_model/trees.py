@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats
-from .._engine.codes import MISSING, N_CODES
+from .._arrays import MISSING, N_CODES, Codes, Floats
 from .._engine.threads import Team
 from .._table.binning import Binner
 from .._table.sources import read_sources

@@ -27,9 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers, Rows, to_host
+from .._arrays import MAX_CATEGORIES, MISSING, N_CODES, X_BINNED_DTYPE, Codes, Floats, Integers, Rows, to_host
 from .._caller import warn_caller
-from .._engine.codes import MAX_CATEGORIES, MISSING, N_CODES, X_BINNED_DTYPE
 from .._engine.threads import Team, kernels_for
 from .sources import CategorySource, NumberSource, Source, raise_infinite
 from .values import plain, sort_key

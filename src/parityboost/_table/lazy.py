@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._arrays import Floats
 from .grouping import refuse_missing_groups, sensitive_frame
-from .weights import plain_weights
+from .reading import plain_weights
 
 
 def is_collection(values: Any) -> bool:

@@ -17,8 +17,8 @@ from .._caller import warn_caller
 from .._io.json_values import to_plain
 from .._table.grouping import IGNORE, MANY_UNKNOWN, Grouping, sensitive_frame
 from .._table.lazy import Distinct, distinct_rows, is_collection
+from .._table.reading import read_fit_weights
 from .._table.values import short
-from .._table.weights import read_fit_weights
 from ..explore import Explorer, cut_of, explore
 from . import _text
 from ._labels import read_labels, read_scores

@@ -11,9 +11,8 @@ from .._choice.alternatives import intervals_of
 from .._choice.promise import Certificate, People
 from .._io.json_values import to_plain
 from .._table.grouping import group_names, read_groups, sensitive_frame, viewed
-from .._table.reading import read_clusters
+from .._table.reading import read_clusters, read_fit_weights
 from .._table.values import object_array
-from .._table.weights import read_fit_weights
 from ..notions import StatisticalParity
 from ._labels import read_labels
 

@@ -12,7 +12,7 @@ import pandas as pd
 from .._io.json_values import to_plain
 from .._stats.intervals import Rates
 from .._stats.ratios import largest_gap, lowest_ratio, ratios_to_highest, simultaneous_shares
-from .._table.weights import read_fit_weights
+from .._table.reading import read_fit_weights
 from ._labels import read_columns, read_decisions
 from ._sections import Section, as_html, as_markdown, as_text, interval, share
 from ._tables import Data, Groups, count_attributes

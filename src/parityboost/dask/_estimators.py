@@ -20,15 +20,13 @@ from .._base import FairClassifier
 from .._choice.frontier import Points
 from .._choice.promise import HELD_OUT
 from .._engine.threads import Team
-from .._fit import training
 from .._fit.loop import boost, starting_factors
 from .._fit.progress import Progress
 from .._fit.samples import Masses, Part
 from .._table.grouping import Sensitive
 from .._table.lazy import is_collection, is_frame
-from .._table.reading import read_validation
+from .._table.reading import read_class_weight, read_validation
 from .._table.sources import column_names
-from .._table.weights import read_class_weight
 from ..estimators import AdaFairClassifier
 from ..recommended import ParityBoostClassifier, held_out
 from . import _training
@@ -262,7 +260,7 @@ class DaskAdaFairClassifier(OnCollections, AdaFairClassifier):
             is_apart = n_held > 0
             totals = [part.totals() for part in parts]
             of_both = totals[0][0], totals[-1][1] if is_apart else None
-            training.check(about, *of_both, self.validation_fraction, rows.sensitive_names)
+            self._check(about, *of_both, rows.sensitive_names)
             coded = CodedRows(cluster, parts, self.max_bins, self.categorical_features, self.category_splits == "sets")
             columns = column_names(rows.data.meta)
             if settings.threshold == "per_group":

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils import column_or_1d
 
-from .._arrays import Floats, Integers
+from .._arrays import THRESHOLD_GRID, Floats, Integers
 from .._choice.frontier import Points, SelectionData, best_points, chosen_point, frontier
 from .._choice.thresholds import N_BUCKETS
-from .._model.grid import THRESHOLD_GRID
 from ._cluster import Cluster
 from ._rows import Held, Partitioned, PreparedRows, Rows, check_part, part_weights
 

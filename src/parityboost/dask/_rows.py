@@ -21,10 +21,18 @@ from .._fit.samples import MassSums, find_exponent, measure_masses, warn_of_none
 from .._model.groups import sensitive_positions
 from .._table.grouping import NO_GROUPS, Grouping, Sensitive, read_groups, refuse_missing_groups, sensitive_frame
 from .._table.lazy import is_collection, is_frame, partitions_of
-from .._table.reading import Labels, cells, held_out_ranks, label_values, read_target, refuse_missing_labels
+from .._table.reading import (
+    Labels,
+    WeightSums,
+    cells,
+    held_out_ranks,
+    label_values,
+    plain_weights,
+    read_target,
+    refuse_missing_labels,
+)
 from .._table.sources import column_names
 from .._table.values import short
-from .._table.weights import WeightSums, plain_weights
 from ._cluster import Cluster, Delayed, Future
 
 # Collections

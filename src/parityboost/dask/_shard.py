@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats, Integers
-from .._engine.codes import N_CODES
+from .._arrays import N_CODES, Codes, Floats, Integers
 from .._engine.cpu import NONE, Classes, Grown, count_pairs
 from .._engine.threads import Team
 from .._fit.samples import CodedSample, Masses, Sample, code_present, merge_equal_rows

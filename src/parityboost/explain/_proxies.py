@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._docs import documented
 from .._table.grouping import Grouping, as_tuple, read_groups, sensitive_columns, sensitive_frame
-from .._table.weights import read_weights
+from .._table.reading import read_weights
 from ..estimators import AdaFairClassifier
 from ._reading import all_columns, columns_of, encode, glass_box
 

@@ -11,9 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Codes, Floats
-from .._engine.codes import MISSING
-from .._model.grid import all_on_grid
+from .._arrays import MISSING, Codes, Floats, on_grid
 from .._model.reasons import ReasonRule, best, divided
 from .._model.tables import Effects
 from .._table.binning import Column, NumericColumn
@@ -212,7 +210,7 @@ def reason_rule(
             raise ValueError(
                 f"reference: none of the {len(approved):,} rows got {good!r}, so there is no mean of those who did"
             )
-        wanted = all_on_grid(parts[approved].mean(axis=0))
+        wanted = on_grid(parts[approved].mean(axis=0))
     told = (
         tuple(str((texts or {}).get(name, name)) for name in names),
         tuple(str((codes or {}).get(name, "")) for name in names),

@@ -14,8 +14,8 @@ from .._choice.thresholds import Measures, first_minimum
 from .._docs import ONE_TRAINING, documented
 from .._model.tables import Effects
 from .._table.grouping import group_name, read_groups
+from .._table.reading import read_weights
 from .._table.values import listed
-from .._table.weights import read_weights
 from ..estimators import AdaFairClassifier
 from ._reading import check_one_training, columns_of, encode, glass_box, selection_part
 from ._shapes import PairFunction, ShapeFunction, read_pair, read_shape

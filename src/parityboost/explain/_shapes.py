@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Floats, Positions
-from .._engine.codes import MISSING
+from .._arrays import MISSING, Floats, Positions
 from .._model.tables import Pair
 from .._notebook import bars
 from .._table.binning import CategoricalColumn, Column

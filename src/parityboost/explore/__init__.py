@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._arrays import Floats, to_host
+from .._arrays import Floats, on_fine_grid, to_host
 from .._base import FairClassifier
 from .._io.atomic import write_atomically
-from .._model.grid import on_fine_grid
 from .._notebook import bars
 from .._table.grouping import group_names, read_groups, sensitive_columns, sensitive_frame, shown
-from .._table.reading import Labels, read_target
+from .._table.reading import Labels, read_target, read_weights
 from .._table.values import check_length, short, to_pandas
-from .._table.weights import read_weights
 from ..explain._reading import (
     all_columns,
     certificate_of,

@@ -14,8 +14,8 @@ from .._arrays import Floats
 from .._stats import rates as _rates
 from .._table.grouping import Grouping, group_names, read_groups, sensitive_frame
 from .._table.lazy import distinct_rows, is_collection
+from .._table.reading import read_weights
 from .._table.values import to_pandas
-from .._table.weights import read_weights
 
 
 class ScoringError(BaseException):

@@ -15,8 +15,8 @@ from .._arrays import Floats
 from .._io.json_values import to_plain
 from .._stats import rates
 from .._table.grouping import group_names, viewed
+from .._table.reading import read_weights
 from .._table.sources import column_names
-from .._table.weights import read_weights
 from ..audit._text import Row
 from ..estimators import AdaFairClassifier
 from ..explain._proxies import list_proxies

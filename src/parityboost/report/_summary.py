@@ -14,8 +14,8 @@ import pandas as pd
 from .._docs import documented
 from .._io.json_values import to_plain
 from .._table.grouping import IGNORE, read_groups, sensitive_columns, sensitive_frame
+from .._table.reading import read_weights
 from .._table.values import take_rows, to_pandas
-from .._table.weights import read_weights
 from ..audit import Audit, audit
 from ..estimators import AdaFairClassifier
 from ..explain._reading import all_columns, certificate_of, check_model, dial_of, new_rows

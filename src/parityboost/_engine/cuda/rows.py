@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codes import BLOCK_ROWS, BYTES_PER_ROW, N_CODES
+from ..._arrays import BLOCK_ROWS, BYTES_PER_ROW, N_CODES
 from ..cpu import FOUR_LEAVES, MAX_LEAVES, N_KINDS, NONE, Classes, Grown, count_pairs
 from .card import Card, compile_module
 

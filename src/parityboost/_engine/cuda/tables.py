@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codes import N_CODES
+from ..._arrays import N_CODES
 from .card import compile_module, load_cupy
 
 Array = NDArray[Any]

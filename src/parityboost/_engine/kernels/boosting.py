@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..codes import N_CODES
+from ..._arrays import N_CODES
 from ..cpu import (
     ABOVE_THRESHOLD,
     ABOVE_ZERO,

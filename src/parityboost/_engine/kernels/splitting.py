@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..codes import MISSING, N_CODES
+from ..._arrays import MISSING, N_CODES
 from ..cpu import Grown
 from .compiling import Array, compiled_inside
 

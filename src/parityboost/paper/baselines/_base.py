@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._arrays import Floats
 from ..._table.grouping import group_name, read_groups
-from ..._table.reading import read_target
+from ..._table.reading import read_target, read_weights
 from ..._table.sources import read_table
-from ..._table.weights import read_weights
 
 SAME_RATE = 1e-12  # rates closer than this are equal, whatever the rounding
 # What the parameter of this name may be, for those who do not have it from AdaFair.

@@ -23,8 +23,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ..._arrays import Floats
-from ..._engine.codes import MAX_BINS, MISSING
+from ..._arrays import MAX_BINS, MISSING, Floats
 from ..._table.binning import CategoricalColumn
 from ..._table.grouping import check_groups
 from ..._table.sources import Source, TableLike, find_categorical, raise_infinite, read_sources

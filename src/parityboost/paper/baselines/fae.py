@@ -16,8 +16,8 @@ from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from ..._arrays import Codes, Floats
-from ..._choice.settings import Settings
 from ..._choice.thresholds import first_minimum
+from ..._choice.wishes import Settings
 from ..._engine.kernels.columns import add_steps
 from ..._engine.threads import Team
 from ..._fit.loop import boost, starting_factors

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..._arrays import Floats
-from ..._engine.codes import MAX_BINS, MISSING
+from ..._arrays import MAX_BINS, MISSING, Floats
 from ..._engine.threads import Team
 from ..._extras import install
 from ..._table.binning import Binner

@@ -18,9 +18,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from ..._arrays import Codes, Floats, Integers
-from ..._choice.settings import Settings
-from ..._engine.codes import X_BINNED_DTYPE
+from ..._arrays import X_BINNED_DTYPE, Codes, Floats, Integers
+from ..._choice.wishes import Settings
 from ..._engine.cpu import Classes, CpuRows, Listed, add_to_histograms, add_up, list_everything
 from ..._engine.kernels import boosting
 from ..._fit.loop import Trained
