@@ -19,7 +19,7 @@ TARGET, MAX_TARGET, FACTOR_BITS, LIMIT, SHRUNK = 52, 57, 24, 62, 8  # bits of su
 HALF_BELIEVED = 5
 # With category_splits="sets": a category of fewer rows is taken with others, and what a category differs by is believed
 # by half if it has so many average rows.
-LEAST_ROWS, SMOOTH = 5, 5.0
+LEAST_ROWS, SMOOTH, RANKED = 5, 5.0, 20.0
 GRID = 2.0**-36  # α is rounded to this, so that sums of α are exact and ties are ties
 
 
@@ -390,36 +390,69 @@ def candidate_splits(feature, x, categorical, weights, rows=None):
         yield Split(feature, False, np.inf, False)  # missing against all values, also larger ones to come
 
 
-def candidate_sets(feature, x, weights, rows, smooth):
+def candidate_sets(feature, x, weights, rows, row, ranks):
     """Splits of a column into two sets of categories: between neighbours in the order of their shares of positives.
 
-    The weight is put in order, and its sides are judged, as far as the share of each category is believed.
+    First in their order among all training rows, then in that of the rows that are here: there each category is believed
+    as far as categories differ by more than chance (DerSimonian and Laird), for the order and for what the sides are
+    judged by. ``row`` is the weight of an average row.
     """
-    keys = [None if is_missing(value) else value for value in x]
-    names = sorted({key for key in keys if key is not None and key is not OTHER})
+    names = list(ranks)
     both = weights.of(rows)
     total, of_all = sum(both), both[1] / sum(both) if sum(both) > 0 else 0.0
-    rows_of = {name: np.array([key is name or key == name for key in keys]) & rows for name in (None, *names, OTHER)}
-    here = [name for name, mine in rows_of.items() if mine.any()]
-    shares = {}
-    for name in here:
-        negative, positive = weights.of(rows_of[name])
-        weight = negative + positive
-        shares[name] = of_all + weight / (weight + smooth) * (positive / weight - of_all)
-    order = sorted(here, key=lambda name: (shares[name], here.index(name)))
-    believed = 0.0
+    keys = [None if is_missing(value) else value for value in x]
+    rows_of = {name: np.array([key is name or key == name for key in keys]) & rows for name in names}
+    here = [name for name in names if rows_of[name].any()]
+    weight_of = {name: sum(weights.of(rows_of[name])) for name in here}
+    raw = {name: weights.of(rows_of[name])[1] / weight_of[name] for name in here}
+
+    by_chance = of_all * (1 - of_all) * row
+    beyond = sum(weight_of[name] * (raw[name] - of_all) ** 2 for name in here) - (len(here) - 1) * by_chance
+    half = np.inf
+    if beyond > 0:
+        spread = total - sum(weight_of[name] ** 2 for name in here) / total
+        half = max(by_chance * spread / beyond, SMOOTH * row)
+    believed = {
+        name: of_all + weight_of[name] / (weight_of[name] + half) * (raw[name] - of_all) for name in here
+    }  # fmt: skip
+
+    for shares, rank in ((raw, ranks), (believed, believed)):
+        order = sorted(here, key=lambda name: (rank[name], names.index(name)))  # noqa: B023
+        yield from sets_in_order(feature, order, shares, weights, rows_of, both, here, names)
+
+
+def sets_in_order(feature, order, shares, weights, rows_of, both, here, names):
+    """A split between any two neighbours."""
+    total, known = sum(both), 0.0
     for k in range(1, len(order)):
-        believed += sum(weights.of(rows_of[order[k - 1]])) * shares[order[k - 1]]
+        known += sum(weights.of(rows_of[order[k - 1]])) * shares[order[k - 1]]
         left = np.logical_or.reduce([rows_of[name] for name in order[:k]])
         weight = sum(weights.of(left))
-        positive = min(max(believed, 0.0), weight)
+        positive = min(max(known, 0.0), weight)
         sides = (weight - positive, positive), (total - weight - (both[1] - positive), both[1] - positive)
         rest_left = weight >= 0.5 * total - TIE * total
         missing_left = None in order[:k] if None in here else rest_left
+        told_apart = tuple(name for name in names if name is not None and name is not OTHER)
         yield SetSplit(
             feature, True, set(order[:k]), missing_left,
-            known=tuple(names), here=tuple(here), rest_left=rest_left, sides=sides,
+            known=told_apart, here=tuple(here), rest_left=rest_left, sides=sides,
         )  # fmt: skip
+
+
+def ranks_of(x, y, mass, few):
+    """The share of positives of each category among all training rows, with ``few`` rows more of what all have.
+
+    In the order of their codes: missing, the categories, the rare ones.
+    """
+    keys = [None if is_missing(value) else value for value in x]
+    names = [None, *sorted({key for key in keys if key is not None and key is not OTHER}), OTHER]
+    everyone = sum(m for m, label in zip(mass, y, strict=True) if label) / sum(mass)
+    ranks = {}
+    for name in names:
+        mine = [i for i, key in enumerate(keys) if key is name or key == name]
+        size, positive = sum(mass[i] for i in mine), sum(mass[i] for i in mine if y[i])
+        ranks[name] = (positive + few * everyone) / (size + few) if size else np.inf
+    return ranks
 
 
 def purity(rows, weights, criterion, prior):
@@ -463,7 +496,8 @@ class Rules:
 
     together: list = None
     orders: list = None
-    smooth: float = None  # of categories, as a share of all weight; None: they are split one by one
+    row: float = None  # an average row as a share of all weight, to split sets of categories; None: one by one
+    ranks: list = None  # of each column of categories then, see ``ranks_of``
 
     def allow_below(self, feature, other):
         return self.together is None or any({feature, other} <= set(members) for members in self.together)
@@ -491,8 +525,8 @@ def best_split(columns, categorical, weights, criterion, prior, rows, rules, all
             continue
         best_of_column, best_score_of_column = None, -1.0
         splits = candidate_splits(f, x, categorical[f], weights, rows)
-        if categorical[f] and rules.smooth is not None:
-            splits = candidate_sets(f, x, weights, rows, rules.smooth * weights.total)
+        if categorical[f] and rules.row is not None:
+            splits = candidate_sets(f, x, weights, rows, rules.row * weights.total, rules.ranks[f])
         for split in splits:
             left = split.goes_left(columns)
             this = score(split, columns, weights, criterion, prior, rows)
@@ -710,11 +744,15 @@ def fit(
     w = np.array(mass) * unit
     least = 0.0
     if category_splits == "sets":
-        rules = replace(rules or Rules(), smooth=SMOOTH / (w.sum() * rows_of_one_weight(sample_weight)))
+        rules = replace(rules or Rules(), row=1.0 / (w.sum() * rows_of_one_weight(sample_weight)))
         least = LEAST_ROWS / (unit * rows_of_one_weight(sample_weight))
     columns = [
         merge_rare(x, mass, max_categories, least) if kind else x for x, kind in zip(columns, categorical, strict=True)
     ]
+    if category_splits == "sets":
+        few = RANKED * rules.row * sum(mass)
+        ranks = [ranks_of(x, y, mass, few) if kind else None for x, kind in zip(columns, categorical, strict=True)]
+        rules = replace(rules, ranks=ranks)
     n_groups = group.max() + 1
     sign = np.where(y == 1, 1, -1)
     boosted = BoostedWeights(y, group, mass, starting_factors(y, group, w, n_groups, class_weight, views))  # line 1

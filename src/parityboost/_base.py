@@ -865,15 +865,14 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         self, bundles: Any, train: Any, selection: Any, start: Floats, unit: float, shape: Any = None
     ) -> Any:
         """Stumps or trees of depth two; a weight of one stands for ``unit`` rows."""
-        from ._fit.trees import SMOOTH, Growing, TreeLearner, read_orders  # numba is needed only now
+        from ._fit.trees import Growing, TreeLearner, read_orders  # numba is needed only now
 
         given, names = vars(self), [column.name for column in bundles.binner.columns]
         orders = read_orders(given.get("monotonic_cst"), names, bundles.binner)
         rate = float(given["learning_rate"]) if given.get("update") == "real" else None
-        smooth = None
-        if given.get("category_splits") == "sets":
-            smooth = SMOOTH / (float(train.sample.totals.sum()) * unit)
-        growing = Growing(shape or self._shape(names), given["criterion"], orders, rate, smooth)
+        is_by_sets = given.get("category_splits") == "sets"
+        row = 1.0 / (float(train.sample.totals.sum()) * unit) if is_by_sets else None
+        growing = Growing(shape or self._shape(names), given["criterion"], orders, rate, row)
         return TreeLearner(bundles, train, selection, start, growing)
 
     def _shape(self, names: list[str]) -> Any:

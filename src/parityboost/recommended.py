@@ -116,7 +116,7 @@ class ParityBoostClassifier(FairClassifier):
         Tolerance: differences between groups up to this cost nothing.
     update : {"confidence", "discrete", "real"}, default="real"
         How leaves vote and misclassified instances gain weight.
-    learning_rate : float, default=0.2
+    learning_rate : float, default=0.3
         What the votes of every tree are multiplied by.
     class_weight : {"auto", "balanced", "balanced_groups"}, dict or None, default="auto"
         The starting weights. ``"auto"`` suits them to what is wished: as they are to ``maximize="accuracy"``, by what
@@ -260,7 +260,7 @@ class ParityBoostClassifier(FairClassifier):
     max_depth: int = 2
     epsilon: float = 0.0
     update: str = "real"
-    learning_rate: float = 0.2
+    learning_rate: float = 0.3
     class_weight: Any = "auto"
     threshold: float | str = "auto"
     interaction_cst: Any = None

@@ -124,16 +124,16 @@ def test_columns_that_cannot_be_split_vote_for_the_majority():
 # --- Sets of categories -----------------------------------------------------------------------------------------------
 
 
-def order_of(values, y):
-    """The categories in the order that the kernel puts them in."""
+def order_of(values, y, row=1.0):
+    """The categories in the order that the kernel puts them in, last of all; ``row`` is the weight of each."""
     names, codes = np.unique(values, return_inverse=True)
     hist = np.zeros((256, 2), dtype=np.int64)
     np.add.at(hist, (codes + 1, y), 1)
     found = splitting.Found.room(1)
     found.scores[0] = -1.0
     limits, both = np.array([0.0, 1.0, 0.0]), (hist[:, 0].sum(), hist[:, 1].sum())
-    given = 0, 0.0, 1.0, 1.0, found.scores, found.splits
-    splitting.best_set(0, hist, len(names), both, trees.SMOOTH, found, limits, 1e-12, given)
+    given, ranks = (0, 0.0, 1.0, 1.0, found.scores, found.splits), np.arange(256)
+    splitting.best_set(0, hist, len(names), both, row, trees.SMOOTH * row, ranks, found, limits, 1e-12, given)
     return [str(names[code - 1]) for code in found.order[0] if 1 <= code <= len(names)]
 
 
@@ -169,7 +169,7 @@ def test_the_best_set_is_the_best_of_all_subsets(with_missing, data):
     y = np.concatenate([np.repeat([0, 1], size) for size in sizes])
     assume(0 < y.sum() < len(y))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trees, "SMOOTH", 0.0)
+        patch.setattr(trees, "RANKED", 0.0)
         try:
             _, left = one_set_split(values, y)
         except ValueError as error:

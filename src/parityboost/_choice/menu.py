@@ -136,7 +136,7 @@ class Menu:
         if self.only is not None:
             there &= self.thresholds == self.only
         is_strict = wishes.limit is None and wishes.min_ratio is None
-        if not _is_large(self.totals, notion, self.unit, is_strict):
+        if not _is_large(self.totals, notion, self.unit, is_strict, wishes):
             few = (fair,) if is_strict else (fair, 0.0)
             there &= np.isin(np.array(self.weights)[self.stage // len(self.shifts)], few)
         return there
@@ -179,7 +179,7 @@ class Menu:
         return int(there[self._preferred(there, cost, fair)])
 
     def _judged(self, counts: Floats, notion: FairnessNotion, keep: float) -> Floats:
-        return notion.violation(counts) if keep == 0 else shrunk_violation(notion, counts * self.unit)
+        return notion.violation(counts) if keep == 0 else shrunk_violation(notion, counts * self.unit, on_others=True)
 
     def _preferred(self, there: Integers, cost: Floats, allowed: NDArray[np.bool_]) -> int:
         """The place of the lowest cost; of equals the first stage, and there the threshold nearest to 0."""
@@ -264,12 +264,19 @@ def make_menu(
     )
 
 
-def _is_large(totals: Floats, notion: FairnessNotion, unit: float, is_strict: bool = True) -> bool:
+def _is_large(
+    totals: Floats, notion: FairnessNotion, unit: float, is_strict: bool = True, wishes: Wishes | None = None
+) -> bool:
     """Whether the rows of either class of any group are enough to choose a blend and a shift by them.
 
-    If it is not so strict, as under a limit that says what is wanted, then of the groups of one view.
+    If it is not so strict, as under a limit that says what is wanted, then of the groups of one view. Groups that are
+    too small to be compared do not count.
     """
-    of_views = [bool(seen.min() * unit >= MIN_ROWS_FOR_MORE) for seen in notion.seen(totals[..., None])]
+    of_views = []
+    for seen in notion.seen(totals[..., None]):
+        compared = (wishes or Wishes()).compared(seen)
+        rows = compared[compared.sum(axis=(-2, -1)) > 0] * unit
+        of_views.append(bool(rows.min(initial=np.inf) >= MIN_ROWS_FOR_MORE))
     return all(of_views) if is_strict else any(of_views)
 
 

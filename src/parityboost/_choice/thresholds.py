@@ -76,11 +76,13 @@ def measure(counts: Floats, settings: Settings, unit: float) -> Measures:
     return Measures(ber, violation, judged, settings.c * ber + (1.0 - settings.c) * error_rate(counts) + judged)
 
 
-def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
+def shrunk_violation(notion: FairnessNotion, counts: Floats, *, on_others: bool = False) -> Floats:
     """The violation if a rate of few instances is believed only in part.
 
     The largest of many noisy differences is mostly noise. So each group's rate is drawn towards the rate of everyone,
-    the more so the fewer instances it is a share of: by one half if there are ``HALF_BELIEVED`` of them.
+    the more so the fewer instances it is a share of: by one half if there are ``HALF_BELIEVED`` of them. As it is to be
+    expected ``on_others``, from the same population, a difference is never 0: its square grows by the variance of the
+    difference between these two groups. So nothing is paid to bring one down from little to nothing.
     """
     if type(notion.each).violation is not FairnessNotion.violation:  # a notion with a violation of its own
         return notion.violation(counts)
@@ -90,7 +92,15 @@ def shrunk_violation(notion: FairnessNotion, counts: Floats) -> Floats:
         for gap in notion.gaps:
             size = seen[..., list(gap.of), :].sum(axis=(-2, -1))
             common = gap.rate(everyone)[..., None]
-            total = total + spread(common + size / (size + HALF_BELIEVED) * (gap.rate(seen) - common))
+            rates = common + size / (size + HALF_BELIEVED) * (gap.rate(seen) - common)
+            difference = spread(rates)
+            if on_others:
+                variance = common * (1.0 - common) / np.maximum(size, 1.0)
+                ends = np.where(np.isnan(rates), -np.inf, rates), np.where(np.isnan(rates), -np.inf, -rates)
+                places = [end.argmax(axis=-1)[..., None] for end in ends]
+                by_chance = sum(np.take_along_axis(variance, place, axis=-1)[..., 0] for place in places)
+                difference = np.sqrt(difference**2 + by_chance)
+            total = total + difference
         of_views.append(total)
     return worst(of_views)
 

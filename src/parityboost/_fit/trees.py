@@ -25,8 +25,9 @@ from .samples import CodedSample
 # size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
 # with it, on other halves than those of benchmarks/pairs.py.
 PRIOR = 0.001
-# What a category differs by from all others is believed by half if it has so many average rows; see ``best_set``.
-SMOOTH = 5.0
+# What a category differs by from all others is believed by half at most if it has so few average rows: of those that are
+# here, and of all training rows, which categories are put in order by before anything is known of them; see ``best_set``.
+SMOOTH, RANKED = 5.0, 20.0
 MAX_TOGETHER = 32  # rounds that are boosted in one call
 # Rounds in one call look at no more cells of the training rows than this, which takes a tenth of a second or so: nobody
 # wants to wait longer for Ctrl-C.
@@ -42,7 +43,7 @@ class Growing(NamedTuple):
     criterion: str
     orders: NDArray[np.int8] | None  # 1 or -1 for columns with which the score may only rise or fall
     rate: float | None  # leaves vote with so much of half their log-odds, not with -1 or 1
-    smooth: float | None  # what is added to each category to put them in order; None: they are split one by one
+    row: float | None  # an average row as a share of all weight, to split sets of categories; None: one by one
 
 
 class TreeLearner:
@@ -72,6 +73,7 @@ class TreeLearner:
         self._limits = boosting.Limits(boosting.ROOM, boosting.SHRUNK, boosting.LARGE)
         self.classes = self._start(start)
         self.total: float = boosting.weigh(self.classes)
+        mass_of = self.rows.sum_masses()
         columns = splitting.Columns(
             bundles.bundle_of,
             bundles.code_of,
@@ -81,6 +83,7 @@ class TreeLearner:
             train.has_missing,
             train.has_other,
             np.zeros(len(bundles.bundle_of), dtype=np.int8) if growing.orders is None else growing.orders,
+            self._ranks(mass_of),
         )
         self._is_categorical = bundles.binner.categorical.tolist()
         self._n_codes = [column.n_codes for column in bundles.binner.columns]
@@ -88,7 +91,7 @@ class TreeLearner:
         allowed, found = np.empty(n_features, dtype=np.bool_), splitting.Found.room(n_features)
         hist = np.empty((N_CODES, 2), dtype=np.int64)
         histograms = np.zeros((len(bundles.sizes), 2, 2, N_CODES), dtype=np.int64)
-        known = histograms, self.rows.sum_masses(), columns, allowed, found, Grown.room(), hist
+        known = histograms, mass_of, columns, allowed, found, Grown.room(), hist
         self._search = splitting.Search(*known)
         self._part = np.empty_like(histograms if growing.shape.depth > 1 else histograms[:0])
 
@@ -166,8 +169,25 @@ class TreeLearner:
         rate = self._growing.rate
         criterion = splitting.ERROR if self._growing.criterion == "error" else splitting.GINI
         prior = 0.0 if rate is None else PRIOR * total
-        smooth = -1.0 if self._growing.smooth is None else self._growing.smooth * total
-        return splitting.Weighing(criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID, smooth)
+        row = -1.0 if self._growing.row is None else self._growing.row * total
+        return splitting.Weighing(
+            criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID, row, SMOOTH * row
+        )
+
+    def _ranks(self, mass_of: Integers) -> Integers:
+        """Of every feature the codes by their share of positives, ``[feature, place]``; those without rows are last."""
+        bundles, row = self._bundles, self._growing.row
+        order = np.tile(np.arange(N_CODES), (len(bundles.bundle_of), 1))
+        for f in np.flatnonzero(bundles.binner.categorical) if row is not None else ():
+            sums = np.zeros((2, N_CODES), dtype=np.int64)
+            for y in (0, 1):
+                np.add.at(sums[y], bundles.code_of[f], mass_of[y, bundles.bundle_of[f]])
+            of_code, everyone = sums.sum(axis=0), sums.sum(axis=1) / sums.sum()
+            few = RANKED * row * sums.sum()
+            with np.errstate(invalid="ignore"):
+                share = (sums[1] + few * everyone[1]) / (of_code + few)
+            order[f] = np.argsort(np.where(of_code > 0, share, np.inf), kind="stable")
+        return order
 
     def wrong_weight(self, trained: Trained) -> Floats:
         """Weight of the misclassified rows per ``[group, class]``, all weights summing to one."""

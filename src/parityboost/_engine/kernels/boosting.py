@@ -616,7 +616,7 @@ def boost_rounds(
         add_to_histograms(codes, weights.changed, blocks, n_groups, search.histograms, first, codes.shape[0])
         weights.changed.n_rows[:] = 0
         classes.is_renewed[:] = False
-        given = of_one.prior * total, of_one.rate, of_one.grid, of_one.smooth * total
+        given = of_one.prior * total, of_one.rate, of_one.grid, of_one.row * total, of_one.smooth * total
         weighing = Weighing(of_one.criterion, classes.units, total, *given)
         error: float = grow(train, other, weights, weighing, search, below)
         bundle = search.columns.bundle_of[grown.features[0]]

@@ -37,6 +37,7 @@ class Columns(NamedTuple):
     has_missing: Array
     has_other: Array
     orders: Array  # 1 or -1 where the score may only rise or fall with the feature, else 0
+    ranks: Array  # [feature, place]: codes of categories by their share of positives among all training rows
 
 
 class Found(NamedTuple):
@@ -72,7 +73,8 @@ class Weighing(NamedTuple):
     prior: float  # what each class of a leaf is given besides
     rate: float  # of votes by log-odds, or 0: see ``vote_of``
     grid: float
-    smooth: float  # what each category is given besides when they are put in order; -1 to split them one by one
+    row: float  # the weight of an average row, which says how far categories differ by chance; -1 to split them one by one
+    smooth: float  # the least that each category is given besides when they are put in order
 
 
 class Search(NamedTuple):
@@ -173,7 +175,7 @@ def best_splits(
     Only features that are ``allowed[f]`` are split, and only as ``orders[f]`` and ``limits`` allow (``is_in_order``).
     ``hist[code, class]`` is room for the histogram of a feature.
     """
-    bundle_of, code_of, n_joint, n_bins, categorical, has_missing, has_other, orders = search.columns
+    bundle_of, code_of, n_joint, n_bins, categorical, has_missing, has_other, orders, ranks = search.columns
     scores, splits, missing_left = search.found.scores, search.found.splits, search.found.missing_left
     categories = search.found.categories
     negative_unit, positive_unit = weighing.units[0], weighing.units[1]
@@ -197,8 +199,8 @@ def best_splits(
         tie = TIE * total
         both, missing = (all_negative, all_positive), (hist[MISSING, 0], hist[MISSING, 1])
         some_missing = has_missing[f] and missing[0] + missing[1] > 0
-        if is_categorical and weighing.smooth >= 0.0:
-            best_set(f, hist, n_values, both, weighing.smooth, search.found, limits, tie, given)
+        if is_categorical and weighing.row >= 0.0:
+            best_set(f, hist, n_values, both, weighing.row, weighing.smooth, ranks[f], search.found, limits, tie, given)
             continue
         order, none = np.int64(orders[f]), np.int64(0)  # typed: numba would compile for a literal too
         negative, positive = none, none  # the left leaf, missing values not counted
@@ -238,7 +240,9 @@ def best_set(
     hist: Array,
     n_values: int,
     both: tuple[int, int],
+    row: float,
     smooth: float,
+    ranks: Array,
     found: Found,
     limits: Array,
     tie: float,
@@ -246,24 +250,22 @@ def best_set(
 ) -> None:
     """The best split of a column of categories into two sets of them; missing is a category like others.
 
-    In the order of their shares of positives, one of the splits between neighbours is the best of all. A category of
-    few rows has any share by chance: so of what it differs by from all that are here only a part is believed, for the
-    order and for the score, half of it if its weight is ``smooth``. What has no rows here goes where most do.
+    In the order of their shares of positives, one of the splits between neighbours is the best of all. But where
+    hundreds of categories hardly differ, most of that order is chance. So they are split in the order that they have
+    among all training rows, which no round is fitted to, and then in that of the rows that are here, as far as it is
+    believed: see ``believe``. What has no rows here goes where most do.
     """
     negative_unit, positive_unit = given[2], given[3]
-    order, share, goes_left = found.order[f], found.shares[f], found.categories[f]
-    of_positives = both[1] * positive_unit
-    total = both[0] * negative_unit + of_positives
-    of_all = of_positives / total if total > 0.0 else 0.0
+    order, share = found.order[f], found.shares[f]
     n = 0
     for code in range(n_values + 1):
+        share[code] = np.inf
         if hist[code, 0] + hist[code, 1] > 0:
             positives = hist[code, 1] * positive_unit
-            weight = hist[code, 0] * negative_unit + positives
-            share[code] = of_all + weight / (weight + smooth) * (positives / weight - of_all)
+            share[code] = positives / (hist[code, 0] * negative_unit + positives)
             n += 1
-        else:
-            share[code] = np.inf
+    split_in_order(f, hist, n, ranks, both, found, limits, tie, given)
+    believe(hist, n_values, both, row, smooth, share, given)
     for k in range(1, n_values + 1):  # last time's order is nearly this one's
         code, at = order[k], k
         while at > 0:
@@ -273,10 +275,71 @@ def best_set(
             order[at] = before
             at -= 1
         order[at] = code
+    split_in_order(f, hist, n, order, both, found, limits, tie, given)
+    if found.scores[f] >= 0.0:
+        found.missing_left[f] = found.categories[f, MISSING]
+
+
+@compiled_inside
+def believe(
+    hist: Array, n_values: int, both: tuple[int, int], row: float, smooth: float, share: Array, given: Given
+) -> None:
+    """Draw the shares of categories towards that of all, as far as they may differ by chance.
+
+    What a category differs by is believed by half if its weight is the variance of a row by that of the categories,
+    which is what their shares vary by beyond chance (DerSimonian and Laird, 1986), or ``smooth`` if that is more. If
+    they do not vary by more than chance, nothing is believed.
+    """
+    negative_unit, positive_unit = given[2], given[3]
+    total = both[0] * negative_unit + both[1] * positive_unit
+    of_all = both[1] * positive_unit / total if total > 0.0 else 0.0
+    variance, squares, n = 0.0, 0.0, 0
+    for code in range(n_values + 1):
+        if hist[code, 0] + hist[code, 1] > 0:
+            weight = hist[code, 0] * negative_unit + hist[code, 1] * positive_unit
+            variance += weight * (share[code] - of_all) ** 2
+            squares += weight * weight
+            n += 1
+    by_chance = of_all * (1.0 - of_all) * row
+    beyond = variance - (n - 1) * by_chance
+    half = np.inf
+    if beyond > 0.0:
+        half = max(by_chance * (total - squares / total) / beyond, smooth)
+    for code in range(n_values + 1):
+        if hist[code, 0] + hist[code, 1] > 0:
+            weight = hist[code, 0] * negative_unit + hist[code, 1] * positive_unit
+            share[code] = of_all + weight / (weight + half) * (share[code] - of_all)
+
+
+@compiled_inside
+def split_in_order(
+    f: int,
+    hist: Array,
+    n: int,
+    order: Array,
+    both: tuple[int, int],
+    found: Found,
+    limits: Array,
+    tie: float,
+    given: Given,
+) -> None:
+    """The best split between neighbours among the ``n`` categories with rows, if it is better than what was found.
+
+    It is judged by the shares that are known of them.
+    """
+    negative_unit, positive_unit = given[2], given[3]
+    share, goes_left = found.shares[f], found.categories[f]
+    of_positives = both[1] * positive_unit
+    total = both[0] * negative_unit + of_positives
     negative, positive = np.int64(0), np.int64(0)
-    believed, half = 0.0, 0.5 * total - tie
-    for s in range(1, n):
-        code = order[s - 1]
+    believed, n_left, best, rest_left = 0.0, 0, 0, False
+    for k in range(order.shape[0]):
+        code = order[k]
+        if hist[code, 0] + hist[code, 1] == 0:
+            continue
+        n_left += 1
+        if n_left >= n:
+            break
         negative += hist[code, 0]
         positive += hist[code, 1]
         left = negative * negative_unit, positive * positive_unit
@@ -293,13 +356,18 @@ def best_set(
         if score > found.scores[f] + tie:
             if (limits[0] > 0.0 or limits[1] < 1.0) and not is_in_order(np.int64(0), limits, left, right):
                 continue
-            found.scores[f], found.splits[f] = score, s
-            goes_left[:] = left_weight >= half
-    if found.scores[f] < 0.0:
+            found.scores[f], found.splits[f] = score, n_left
+            best, rest_left = n_left, left_weight >= 0.5 * total - tie
+    if best == 0:
         return
-    for k in range(n):
-        goes_left[order[k]] = k < found.splits[f]
-    found.missing_left[f] = goes_left[MISSING]
+    goes_left[:] = rest_left
+    n_left = 0
+    for k in range(order.shape[0]):
+        if hist[order[k], 0] + hist[order[k], 1] > 0:
+            goes_left[order[k]] = n_left < best
+            n_left += 1
+            if n_left == n:
+                break
 
 
 @compiled_inside
