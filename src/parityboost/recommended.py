@@ -135,7 +135,7 @@ class ParityBoostClassifier(FairClassifier):
         ``"sets"`` a column can have thousands of categories: those with a similar share of positives are taken
         together if there are more than codes, and those of fewer than 5 rows are *other*.
     max_pairs : int or None, default=20
-        How many pairs of features may have a table in each training. The strongest are chosen in 50 rounds before; none
+        How many pairs of features may have a table in each training. The strongest are chosen in 100 rounds before; none
         are if functions of one feature each do as well on the rows that the first training holds out. None lets every
         pair occur that ``interaction_cst`` allows.
     max_bins : int, default=255

@@ -21,7 +21,7 @@ from .._choice.wishes import Settings
 from .._model.tables import Effects
 from .loop import boost
 
-ROUNDS = 50
+ROUNDS = 100
 N_BUCKETS = 1 << 12
 
 
