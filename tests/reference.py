@@ -17,6 +17,7 @@ TIE = 1e-12  # scores, objectives and leaf weights this close (relative to all w
 PERFECT = 1e-10
 TARGET, MAX_TARGET, FACTOR_BITS, LIMIT, SHRUNK = 52, 57, 24, 62, 8  # bits of sums of weights, see BoostedWeights
 HALF_BELIEVED = 5
+UNKNOWN, SMALL = -1, -2  # no group of a view: nobody knows it, or it has too few rows to be compared there
 # With category_splits="sets": a category of fewer rows is taken with others, and what a category differs by is believed
 # by half if it has so many average rows.
 LEAST_ROWS, SMOOTH, RANKED = 5, 5.0, 20.0
@@ -57,7 +58,7 @@ def rates_per_group(rate, y, group, predicted, w, n_groups):
 
 
 def each_view(group, n_groups, views):
-    """Of each view the group of every row, -1 for none, how many there are, and the group of every cell."""
+    """Of each view the group of every row (UNKNOWN, SMALL), how many there are, and the group of every cell."""
     for view in [np.arange(n_groups)] if views is None else views:
         yield view[group], view.max() + 1, view
 
@@ -74,10 +75,26 @@ def costs(notion, epsilon, y, group, predicted, w, n_groups, views=None):
                 for label in classes:
                     if behind[g] > epsilon:
                         owed[g, label] += behind[g]
+        unknown_pay = [pay_for_unknown(owed[:, label], seen[y == label], w[y == label]) for label in (0, 1)]
         for cell in range(n_groups):
-            if view[cell] >= 0:
-                u[cell] = np.maximum(u[cell], owed[view[cell]])
+            if view[cell] != SMALL:
+                u[cell] = np.maximum(u[cell], unknown_pay if view[cell] == UNKNOWN else owed[view[cell]])
     return u
+
+
+def pay_for_unknown(owed, group, w):
+    """Of rows of one class: what those of unknown group pay, the mean of what the others owe.
+
+    What the others owe is changed so that each group pays in all what it owes, if it has the same share of the unknown
+    rows as of the others.
+    """
+    sizes = [w[group == g].sum() for g in range(len(owed))]
+    unknown, known = w[group == UNKNOWN].sum(), sum(sizes)
+    if unknown == 0 or known == 0:
+        return 0.0
+    mean = sum(owed * sizes) / known
+    owed[:] = np.maximum(mean + (owed - mean) * ((known + unknown) / known), 0.0)
+    return mean
 
 
 def violation(notion, y, group, predicted, w, n_groups, shrunk_by=None, views=None):
@@ -737,7 +754,7 @@ def fit(
     max_depth=1,
     rules=None,
     category_splits="one",
-    views=None,  # of each view that is compared, the group of every cell of ``group``, -1 for none
+    views=None,  # of each view that is compared, the group of every cell of ``group``, UNKNOWN or SMALL
 ):
     mass, unit = to_masses(sample_weight)
     mass = [1] * len(y) if mass is None else mass

@@ -7,7 +7,7 @@ that the paper plots per round. A new notion is therefore one small class; :clas
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -228,7 +228,7 @@ class View:
     """A partition of the groups that are counted (the cells of sex × race, say) into those that are compared.
 
     A cell that belongs to no group of the view, as one of unknown sex does where sexes are compared, counts for the
-    error and for no rate.
+    error and for no rate. It pays what the others owe in the mean.
     """
 
     name: str  # "sex", "race" or "sex & race"
@@ -241,6 +241,10 @@ class View:
         group_of = np.array(self.group_of)
         parts = [np.take(counts, np.flatnonzero(group_of == k), axis).sum(axis) for k in range(len(self.groups))]
         return np.stack(parts, axis)
+
+    def rest_is_unknown(self, views: Sequence[View]) -> bool:
+        """Whether nobody knows the group of cells that are in none: crossed ones, beside others, may be just small."""
+        return len(self.positions) == 1 or len(views) == 1
 
 
 class Viewed(FairnessNotion):
@@ -272,12 +276,28 @@ class Viewed(FairnessNotion):
         return [view.sum(counts) for view in self.views]
 
     def costs(self, counts: Floats, epsilon: float = 0.0) -> Floats:
-        """Of a cell the highest cost of its groups."""
+        """Of a cell the highest cost of its groups.
+
+        Where groups are unknown these rows pay what the known ones owe in the mean. The known ones pay so much more
+        than that, or less but never less than nothing, that with its share of the unknown rows each group pays what it
+        owes.
+        """
         u = np.zeros(counts.shape[:-1])
         for view, seen in zip(self.views, self.seen(counts), strict=True):
             owed = self._each.costs(seen, epsilon)
-            nothing = np.zeros_like(owed[..., :1, :])  # where -1 points to
-            u = np.maximum(u, np.concatenate([owed, nothing], axis=-2)[..., list(view.group_of), :])
+            of_rest = np.zeros_like(owed[..., :1, :])
+            rest = np.array(view.group_of) < 0
+            if rest.any() and view.rest_is_unknown(self.views):
+                sizes, unknown = seen.sum(axis=-1), counts[..., rest, :, :].sum(axis=(-3, -1))[..., None, :]
+                known = sizes.sum(axis=-2, keepdims=True)
+                there = (known > 0.0) & (unknown > 0.0)
+                known = np.where(there, known, 1.0)
+                # One group after the other, as a kernel adds them.
+                mean = sum(owed[..., [k], :] * sizes[..., [k], :] for k in range(len(view.groups))) / known
+                of_rest = np.where(there, mean, 0.0)
+                more = mean + (owed - mean) * ((known + unknown) / known)
+                owed = np.where(there, np.maximum(more, 0.0), owed)
+            u = np.maximum(u, np.concatenate([owed, of_rest], axis=-2)[..., list(view.group_of), :])  # -1 is the last
         return u
 
     def violation(self, counts: Floats) -> Floats:

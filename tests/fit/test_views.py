@@ -17,7 +17,7 @@ from conftest import make_people
 from parityboost import AdaFairClassifier, FitWarning, LimitNotMet, ParityBoostClassifier
 from parityboost._fit import samples
 from parityboost._table import binning, grouping
-from parityboost.notions import EqualOpportunity, FairnessNotion, Gap, accuracy, get_notion
+from parityboost.notions import EqualOpportunity, FairnessNotion, Gap, View, Viewed, accuracy, get_notion
 from problems import SYMMETRIC, TWIN_OPTIONS, draw_rows, frame_of
 
 NOTIONS = ["disparate_mistreatment", "equal_opportunity", "statistical_parity"]
@@ -70,7 +70,7 @@ def of_four_cells(draw, kinds=("category missing", "integer", "float missing")):
     return kinds, parts[0], parts[1] if draw(st.booleans()) else None
 
 
-@pytest.mark.parametrize("mode", ["each", "both", "ignore", "ignore crossed"])
+@pytest.mark.parametrize("mode", ["each", "both", "ignore", "ignore crossed", "ignore both"])
 @settings(max_examples=60)
 @given(problem=of_four_cells(), options=TWIN_OPTIONS)
 def test_views_equal_the_twin_to_the_last_bit(mode, problem, options):
@@ -78,8 +78,11 @@ def test_views_equal_the_twin_to_the_last_bit(mode, problem, options):
     holes, missing_group, groups, rank = (), None, mode, CROSSED
     views = VIEWS.get(mode)
     if mode.startswith("ignore"):  # nobody knows the race of the last cell: of two values of M it is the first then
-        holes, missing_group, groups = [(3, "race")], "ignore", "crossed" if "crossed" in mode else "each"
-        views = [np.array([0, 1, -1, 2])] if "crossed" in mode else [VIEWS["each"][0], np.array([0, 1, -1, 0])]
+        holes, missing_group, groups = [(3, "race")], "ignore", mode.removeprefix("ignore").strip() or "each"
+        unknown, small = reference.UNKNOWN, reference.SMALL  # of crossed groups beside others some are always left out
+        views = [VIEWS["each"][0], np.array([0, 1, unknown, 0])]
+        views += [np.array([0, 1, small, 2])] if groups == "both" else []
+        views = [np.array([0, 1, unknown, 2])] if groups == "crossed" else views
         rank = np.array([0, 1, 3, 2])
     given_validation, twin_validation = {}, None
     if validation is not None:
@@ -157,6 +160,7 @@ def test_an_attribute_that_repeats_another_changes_nothing(groups, class_weight)
 @given(seed=st.integers(0, 2**32 - 1), notion=st.sampled_from(NOTIONS), groups=st.sampled_from(["each", "both"]))
 def test_neither_names_nor_the_order_of_attributes_change_anything(cls, seed, notion, groups):
     X, y, sensitive = people(300, seed)
+    sensitive.loc[:3, "race"], y[:4] = "r", [0, 0, 1, 1]  # who is rare is in either half, with both classes
     rows = np.arange(len(y))
     # Splits of one's own: drawn ones go through the cells in the order of their names.
     options = {"validation_fraction": None} if cls is AdaFairClassifier else {"n_bags": [(rows[::2], rows[1::2])] * 2}
@@ -243,7 +247,9 @@ def test_a_notion_of_ones_own_has_views_without_a_change():
     X, y, sensitive = people()
     model = fitted("each", data=(X, y, sensitive), notion=Unequal(), threshold="auto")
     assert {"delta_accuracy[sex]", "delta_accuracy[race]"} <= set(model.history_)
+    sensitive.loc[::7, "race"] = None
     for options in ({}, {"threshold": "auto", "keep": 0.5}):
+        options["missing_group"] = "ignore"
         own = fitted("both", data=(X, y, sensitive), notion=OwnCosts(), **options)
         assert_same_bits(own, fitted("both", data=(X, y, sensitive), notion="equal_opportunity", **options), X)
 
@@ -301,11 +307,28 @@ def test_rows_of_unknown_group_count_for_the_error_and_for_no_rate(cls):
     sex = sensitive["sex"].where(np.arange(len(y)) % 3 > 0, None)
     model = fitted("crossed", cls, (X, y, sex), missing_group="ignore")
     assert model.groups_.tolist() == ["a", "b", "ignore"] and model.views_ == {"sex": ["a", "b"]}
-    costs = [name for name in model.history_ if name.startswith("cost[ignore")]
-    assert costs and (model.history_[costs] == 0).all(axis=None)
+    assert not any("ignore" in name for name in model.history_ if name.startswith("delta"))
+    for label in (0, 1):
+        of_a, of_b, of_rest = (model.history_[f"cost[{group}, {label}]"] for group in model.groups_)
+        behind = np.maximum(of_a, of_b)
+        assert (np.minimum(of_a, of_b) == 0).all() and (behind > 0).any()  # of two groups the one behind
+        assert ((of_rest < behind) | (behind == 0)).all() and ((of_rest > 0) == (behind > 0)).all()
     named = fitted("crossed", cls, (X, y, sex), missing_group="nobody knows")
     costs = [name for name in named.history_ if name.startswith("cost[nobody knows")]
     assert (named.history_[costs] > 0).any(axis=None)
+
+
+@pytest.mark.parametrize("scale", [1.0, np.array([1.0, 2.0])[:, None, None, None]])
+def test_each_group_pays_in_all_what_it_owes(scale):
+    counts = np.zeros((3, 2, 2))  # of the groups a, b and unknown
+    counts[:, 1] = [[5, 5], [3, 27], [7, 13]]
+    notion = Viewed(get_notion("equal_opportunity"), (View("sex", (0,), ("a", "b"), (0, 1, -1)),))
+    costs = notion.costs(scale * counts)[..., 1]
+    # a owes 0.4, which its 10 known rows pay and the 5 of the 20 unknown rows that are likely from a.
+    np.testing.assert_allclose(costs, np.broadcast_to([0.55, 0.0, 0.1], costs.shape))
+    np.testing.assert_allclose(10 * costs[..., 0] + 5 * costs[..., 2], 15 * 0.4)
+    counts[2] = 0  # nobody is unknown
+    np.testing.assert_array_equal(notion.costs(counts)[:2, 1], notion.each.costs(counts[:2])[:, 1])
 
 
 def test_a_group_called_ignore_is_refused():

@@ -137,7 +137,8 @@ def charges_of(notion: FairnessNotion, epsilon: float) -> Charges | None:
     group_of = np.array([view.group_of for view in views], dtype=np.int64).reshape(len(views), n_cells)
     sizes = np.array([len(view.groups) for view in views], dtype=np.int64)
     room = np.empty((n_cells, 2, 2)), np.empty((n_cells, 2))
-    return Charges(kinds, high_is_good, boosts, ahead, float(epsilon), group_of, sizes, *room)
+    rest_is_unknown = np.array([view.rest_is_unknown(views) for view in views], dtype=np.bool_)
+    return Charges(kinds, high_is_good, boosts, ahead, float(epsilon), group_of, sizes, rest_is_unknown, *room)
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,7 @@ class Charges(NamedTuple):
     epsilon: float
     group_of: Array  # [view, cell]: the groups that are compared, -1 for none; no views if these are the cells
     n_groups: Array  # of each view
+    rest_is_unknown: Array  # of each view whether nobody knows the group of cells that are in none
     counts: Array  # room for those of a view, and for what its groups pay
     costs: Array
 
@@ -391,7 +392,11 @@ def subtract(whole: Array, part: Array) -> None:
 
 @compiled_inside
 def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
-    """The costs u of misclassified rows in each cell: of its groups in all views the highest."""
+    """The costs u of misclassified rows in each cell: of its groups in all views the highest.
+
+    Where groups are unknown these rows pay what the known ones owe in the mean. The known ones pay so much more than
+    that, or less but never less than nothing, that with its share of the unknown rows each group pays what it owes.
+    """
     if charges.group_of.shape[0] == 0:
         charge_groups(counts, charges, rates, costs)
         return
@@ -406,10 +411,20 @@ def charge(counts: Array, charges: Charges, rates: Array, costs: Array) -> None:
                     for predicted in range(2):
                         seen[group_of[cell], y, predicted] += counts[cell, y, predicted]
         charge_groups(seen, charges, rates, owed)
-        for cell in range(counts.shape[0]):
-            if group_of[cell] >= 0:
-                for y in range(2):
-                    costs[cell, y] = max(costs[cell, y], owed[group_of[cell], y])
+        for y in range(2):
+            known, unknown, mean = 0.0, 0.0, 0.0
+            for cell in range(counts.shape[0] if charges.rest_is_unknown[view] else 0):
+                unknown += counts[cell, y, 0] + counts[cell, y, 1] if group_of[cell] < 0 else 0.0
+            for g in range(n_groups if unknown > 0.0 else 0):
+                size = seen[g, y, 0] + seen[g, y, 1]
+                known += size
+                mean += owed[g, y] * size
+            if known > 0.0:
+                mean /= known
+                for g in range(n_groups):
+                    owed[g, y] = max(mean + (owed[g, y] - mean) * ((known + unknown) / known), 0.0)
+            for cell in range(counts.shape[0]):
+                costs[cell, y] = max(costs[cell, y], owed[group_of[cell], y] if group_of[cell] >= 0 else mean)
 
 
 @compiled_inside
