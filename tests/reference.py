@@ -410,9 +410,9 @@ def candidate_splits(feature, x, categorical, weights, rows=None):
 def candidate_sets(feature, x, weights, rows, row, ranks):
     """Splits of a column into two sets of categories: between neighbours in the order of their shares of positives.
 
-    First in their order among all training rows, then in that of the rows that are here: there each category is believed
-    as far as categories differ by more than chance (DerSimonian and Laird), for the order and for what the sides are
-    judged by. ``row`` is the weight of an average row.
+    First in their order among all training rows, then in that of the rows that are here: there each category is
+    believed as far as categories differ by more than chance (DerSimonian and Laird), for the order and for what the
+    sides are judged by. ``row`` is the weight of an average row.
     """
     names = list(ranks)
     both = weights.of(rows)
@@ -434,7 +434,7 @@ def candidate_sets(feature, x, weights, rows, row, ranks):
     }  # fmt: skip
 
     for shares, rank in ((raw, ranks), (believed, believed)):
-        order = sorted(here, key=lambda name: (rank[name], names.index(name)))  # noqa: B023
+        order = sorted(here, key=lambda name: (rank[name], names.index(name)))
         yield from sets_in_order(feature, order, shares, weights, rows_of, both, here, names)
 
 

@@ -73,7 +73,7 @@ class Weighing(NamedTuple):
     prior: float  # what each class of a leaf is given besides
     rate: float  # of votes by log-odds, or 0: see ``vote_of``
     grid: float
-    row: float  # the weight of an average row, which says how far categories differ by chance; -1 to split them one by one
+    row: float  # the weight of an average row, for how far categories differ by chance; -1 to split them one by one
     smooth: float  # the least that each category is given besides when they are put in order
 
 
