@@ -21,7 +21,7 @@ from .._choice.wishes import Settings
 from .._model.tables import Effects
 from .loop import boost
 
-# Rounds that pairs are chosen by; of many rows more, which tell more pairs apart: chosen on ACSIncome's validation part.
+# Rounds to choose pairs by; of many rows more, which tell more pairs apart (chosen on ACSIncome's validation part).
 ROUNDS, MANY_ROUNDS, MANY_ROWS = 50, 100, 100_000
 N_BUCKETS = 1 << 12
 

@@ -25,8 +25,8 @@ from .samples import CodedSample
 # size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
 # with it, on other halves than those of benchmarks/pairs.py.
 PRIOR = 0.001
-# What a category differs by from all others is believed by half at most if it has so few average rows: of those that
-# are split, and of all training rows, by whose shares categories have an order before the first round; see ``best_set``.
+# What a category differs by from all others is believed by half at most if it has so few average rows: of those that are
+# split, and of all training rows, by whose shares categories have an order before the first round; see ``best_set``.
 SMOOTH, RANKED = 5.0, 20.0
 MAX_TOGETHER = 32  # rounds that are boosted in one call
 # Rounds in one call look at no more cells of the training rows than this, which takes a tenth of a second or so: nobody
@@ -178,7 +178,9 @@ class TreeLearner:
         """Of every feature the codes by their share of positives, ``[feature, place]``; those without rows are last."""
         bundles, row = self._bundles, self._growing.row
         order = np.tile(np.arange(N_CODES), (len(bundles.bundle_of), 1))
-        for f in np.flatnonzero(bundles.binner.categorical) if row is not None else ():
+        if row is None:
+            return order
+        for f in np.flatnonzero(bundles.binner.categorical):
             sums = np.zeros((2, N_CODES), dtype=np.int64)
             for y in (0, 1):
                 np.add.at(sums[y], bundles.code_of[f], mass_of[y, bundles.bundle_of[f]])
