@@ -25,7 +25,7 @@ from .samples import CodedSample
 # size, small pure leaves would otherwise win too often. Plain boosting of Adult and Bank had the best balanced accuracy
 # with it, on other halves than those of benchmarks/pairs.py.
 PRIOR = 0.001
-# What a category differs by from all others is believed by half at most if it has so few average rows: of those that are
+# What a category differs by from all others is believed by half at most if it has so few average rows: of those to be
 # split, and of all training rows, by whose shares categories have an order before the first round; see ``best_set``.
 SMOOTH, RANKED = 5.0, 20.0
 MAX_TOGETHER = 32  # rounds that are boosted in one call
