@@ -58,10 +58,6 @@ def explained(estimator):
             "splits are drawn by rows, and a repeated row is several; with splits that are given, weights equal "
             "repeats (test_bags.py)"
         )
-        reasons["check_classifiers_train"] = (
-            "the decision is where the score is above 0, which was chosen for a wish, and not where the probability is "
-            "above one half (test_the_decision_is_where_the_score_is_above_zero)"
-        )
     elif parse_version(sklearn.__version__) < parse_version("1.7"):
         reasons["check_sample_weight_equivalence_on_dense_data"] = (
             "scikit-learn 1.6 makes the check's three classes two by the class of the first row, after it has shuffled "
