@@ -3,9 +3,15 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start many processes: what Python compiles is kept for the next.
+unexport PYTHONDONTWRITEBYTECODE
+# uv installs in seconds; where it cannot be had, or finds no packages (it does not read pip's settings), pip does.
+INSTALL = $(BIN)/python -m pip install --quiet uv \
+  && $(BIN)/python -m uv pip install --quiet --python $(BIN)/python --editable $(1) \
+  || $(BIN)/python -m pip install --quiet --editable $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-gpu fuzz check-package lint bench peers tradeoff folktables docs docs-serve docs-check clean
+.PHONY: help demo test kernels test-fast test-gpu fuzz check-package lint bench peers tradeoff folktables docs docs-serve docs-check clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,15 +26,15 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(call INSTALL,'.[dev]')
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+	$(call INSTALL,'.[dev,bench]')
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	$(call INSTALL,'.[dev,docs]')
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
 demo: $(VENV)/.core  ## a plain model and fair ones on the bundled Adult data, one table
@@ -39,7 +45,11 @@ lint: $(VENV)/.dev  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint  ## lint, types, and all tests with coverage
+kernels: $(VENV)/.dev
+	$(BIN)/python tests/kernels.py
+
+test: $(VENV)/.dev  ## lint, types, and all tests with coverage
+	@$(MAKE) --no-print-directory --jobs 2 lint kernels # one core each: otherwise two processes compile the same
 	$(BIN)/pytest -n auto --cov --cov-report=term-missing:skip-covered --cov-fail-under=95
 
 test-fast: $(VENV)/.dev  ## the tests that are not marked slow: within a minute on two cores
@@ -52,7 +62,7 @@ ATTEMPTS ?= 20000
 fuzz: $(VENV)/.dev  ## hostile tables, options, model files and command lines: make fuzz ATTEMPTS=20000
 	$(BIN)/python tests/fuzz --attempts $(ATTEMPTS)
 
-check-package:  ## build and install it: empty environments, oldest dependencies, other Pythons (about 10 minutes)
+check-package:  ## build and install it: empty environments, oldest dependencies, other Pythons, side by side
 	PYTHON=$(PYTHON) .ci/packages
 
 bench: $(VENV)/.bench  ## speed as ratios against peers (about 15 minutes), and the quality table on Adult

@@ -3,7 +3,8 @@
 Every page is opened at the width of a laptop and of a phone; pictures are kept, but not of the API's. A page is at
 fault if it is wider than the window, if text lies on text, if code or a table is cut or the contents are hidden on the
 laptop, if a table that is wide for the phone gives no hint that it goes on, if a picture is missing, if the console
-shows an error, or if it asks for anything outside the site. Where no browser is installed, it says so.
+shows an error, if it asks for anything outside the site, or if an example of the gallery draws nothing. Where no
+browser is installed, it says so.
 """
 
 import shutil
@@ -24,6 +25,9 @@ FAULTS_SEEN = r"""async () => {
   const faults = [], scrolls = x => x.scrollWidth > x.clientWidth + 1, laptop = innerWidth > 1000
   for (const part of [document.documentElement, ...document.querySelectorAll('.content')])
     if (scrolls(part)) faults.push(`${part.scrollWidth - part.clientWidth} px wider than the window`)
+  const drawn = document.querySelector('.sphx-glr-single-img, .sphx-glr-multi-img')
+  if (document.querySelector('.sphx-glr-footer') && !drawn)
+    faults.push('an example that draws nothing')
   const light = matchMedia('(prefers-color-scheme: light)').matches
   for (const picture of document.images) {
     const name = picture.getAttribute('src')

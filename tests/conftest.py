@@ -1,4 +1,5 @@
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -21,6 +22,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 DATA = Path(os.environ.get("PARITYBOOST_DATA") or "/nonexistent")
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="PARITYBOOST_DATA names no folder with the raw files")
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=f"no browser is installed: none of {', '.join(BROWSERS)}")
 
 KERNELS = [
     import_module(f"parityboost._engine.{name}")
@@ -38,6 +42,16 @@ def interpret_kernels(patch):
 
 def run_python(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One for all tests of a file, each of which has a context of its own."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

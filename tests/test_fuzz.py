@@ -10,8 +10,8 @@ from fuzz.tables import Rows
 from parityboost import AdaBoostClassifier, AdaFairClassifier, ParityBoostClassifier
 from parityboost.paper.baselines import SMOTEBoostClassifier
 
-# Some seconds of each.
-ATTEMPTS = {"fit": 150, "file": 80, "cli": 80}
+# A few seconds of each.
+ATTEMPTS = {"fit": 70, "file": 40, "cli": 40}
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ def cases(draw):
     return cell // 2 % 2, cell % 2, np.array(list("vwxyz"))[cell // 4], weights
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @settings(max_examples=25)  # fairlearn is slow
 @given(cases())
@@ -63,6 +64,7 @@ def test_rates_are_those_of_fairlearns_metric_frame(case):
     assert groups["selection_ratio"].min() == pytest.approx(ratio)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @settings(max_examples=25)  # fairlearn is slow
 @given(cases())
@@ -159,6 +161,7 @@ def test_more_confidence_is_wider():
     assert (narrow["lower"] >= wide["lower"]).all()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("as_true", "as_pred", "positive", "found"),
     [
@@ -418,6 +421,7 @@ def test_columns_of_the_same_name_are_refused():
         audit([0, 1, 1, 0], [0, 1, 0, 0], sensitive_features=twice)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 def test_the_audit_of_simulated_data_covers_the_true_gaps():
     """From labels to limits: data are drawn whole, with sizes and classes of groups left to chance too."""
@@ -440,6 +444,7 @@ def test_equal_groups_are_said_to_be_equal():
     assert not any("a and a" in sentence or "b and b" in sentence for sentence in result.summary())
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("rarely_drawn", [False, True])
 def test_intervals_of_weighted_data_cover(rarely_drawn):
@@ -577,6 +582,7 @@ def test_conditional_gaps_are_those_within_strata_and_their_standardised_mean():
     assert "among people alike in department" in found.to_markdown()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("gap", [0.0, 0.1])
 def test_intervals_of_standardised_gaps_cover_the_truth(gap):
     rng, hits = np.random.default_rng(3), 0

@@ -52,6 +52,7 @@ def test_a_verdict_allows_for_chance(model, rates, n, verdict):
     assert found.summary()[1].startswith(f"The largest gap is {row['value']:.3f}: at least {row['lower']:.3f}")
 
 
+@pytest.mark.no_cover
 def test_chance_breaks_a_promise_that_is_kept_as_seldom_as_it_should(model):
     """Rates that are just as far apart as is allowed: of many audits few say broken, or kept."""
     rng, verdicts = np.random.default_rng(0), []

@@ -240,6 +240,7 @@ def test_a_rate_says_which_group_it_is_of(benchmark_module):
     assert list(pages.group_of(rates, sizes)) == [29, 92, 7227]
 
 
+@pytest.mark.no_cover
 def test_the_page_is_made_from_what_is_stored_and_says_what_is_missing(benchmark_module, store, people, tmp_path):
     folktables, pages = benchmark_module("folktables"), benchmark_module("folktables_pages")
     counted, (y, s, scores) = benchmark_module("counted"), people

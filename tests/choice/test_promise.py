@@ -68,6 +68,7 @@ def effective(counts):
 # --- Rows that took no part -----------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @settings(max_examples=25, deadline=None)
 @given(
     st.integers(1, 14),
@@ -87,6 +88,7 @@ def test_a_broken_limit_passes_as_seldom_as_it_should(n, m, low, limit, confiden
         assert chances(counts, rates)[passes].sum() <= 1 - confidence + 1e-9
 
 
+@pytest.mark.no_cover
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 14), st.integers(1, 14), st.floats(0.05, 1), st.floats(0.3, 0.95), st.sampled_from([0.8, 0.95]))
 def test_a_broken_ratio_passes_as_seldom_as_it_should(n, m, high, ratio, confidence):
@@ -248,6 +250,7 @@ def scored(rng, n, shift, cluster=None):
     return score + 1.0 * y + shift * group, (2 * y + group).astype(np.intp)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("cluster", [None, 4])
 def test_the_bounds_of_all_options_hold_at_the_same_time(cluster):
     """As often as they should, by simulation: the options are thresholds. Persons of four rows that are all alike."""

@@ -68,7 +68,8 @@ SETTINGS = st.builds(
 )
 
 
-@tries(max_examples=200)
+@pytest.mark.no_cover
+@tries(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), SETTINGS, st.integers(2, 3), st.integers(1, 7))
 def test_after_each_round_the_choice_is_the_one_made_anew(seed, n_rounds, settings, n_groups, at_a_time):
     rounds = Rounds(settings)
@@ -89,6 +90,7 @@ def test_after_each_round_the_choice_is_the_one_made_anew(seed, n_rounds, settin
         np.testing.assert_array_equal(chosen, choice.chosen)
 
 
+@pytest.mark.no_cover
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(0, 12), SETTINGS, st.booleans())
 def test_rounds_that_are_dropped_were_never_there(seed, n_kept, n_dropped, settings, measured_before):
     both = [Rounds(settings), Rounds(settings)]
@@ -119,6 +121,7 @@ def test_whoever_watches_measures_each_round_once(keep, fraction, options):
     assert watched <= alone + 3 * 200
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("keep", [0.0, 0.5])
 @pytest.mark.parametrize("threshold", [0.0, "auto"])
 @pytest.mark.parametrize("options", [{"verbose": 1}, {"n_iter_no_change": 1199}])
@@ -142,6 +145,7 @@ def fit(cls=AdaFairClassifier, **options):
     return cls("equal_opportunity", random_state=0, **options).fit(X, y, sensitive_features=group), X
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.95])
 @pytest.mark.parametrize("options", [{}, {"cumulative": False}, {"update": "real", "max_depth": 2}])
 @pytest.mark.parametrize("threshold", [0.0, "auto"])

@@ -73,6 +73,7 @@ def fitted(table, sample_weight=None, **wishes):
     return model.fit(table.data, table.target, sensitive_features=table.sensitive, sample_weight=sample_weight)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("options", "wishes"), WISHES)
 def test_wishes_are_parameters(folder, table, tmp_path, options, wishes):
     path = tmp_path / "model.json"
@@ -359,6 +360,7 @@ def test_scores_can_be_had_with_predictions(folder, table, tmp_path):
     assert "already has a column" in line
 
 
+@pytest.mark.no_cover
 def test_a_report_may_be_of_one_attribute_of_several(folder, tmp_path):
     path = tmp_path / "model.json"
     several = ["--target", "hired", "--positive", "yes", "--sensitive", "sex", "region", "--rounds", 12]
@@ -377,6 +379,7 @@ def test_a_report_may_be_of_one_attribute_of_several(folder, tmp_path):
     assert "the model's groups are made of 2 columns, --sensitive names 'sex', 'region', 'job'" in line
 
 
+@pytest.mark.no_cover
 def test_a_threshold_of_each_group_needs_all_their_columns_or_finds_them(folder, tmp_path):
     several = ["--target", "hired", "--positive", "yes", "--sensitive", "sex", "region", "--rounds", 12]
     several += ["--threshold", "per_group", "--drop", "weight"]

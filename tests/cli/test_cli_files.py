@@ -84,6 +84,7 @@ OVERWRITING = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("arguments, message", OVERWRITING)
 def test_no_command_overwrites_its_own_files(folder, monkeypatch, arguments, message):
     before = contents(folder)
@@ -117,6 +118,7 @@ def parts(folder):
 PART_NAMES = ["parts/a.csv", "parts/b.csv", "soft-parts/a.csv", "elsewhere.csv", "hard-a.csv", "soft-a.csv"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("given", ["parts", "soft-parts"])
 @pytest.mark.parametrize("name", PART_NAMES)
 @pytest.mark.parametrize("option", ["--model", "--out", "--report"])
@@ -181,11 +183,12 @@ def test_a_full_disk_is_told_with_the_file(folder, name):
     assert len(result.output.strip().splitlines()) == 1, result.output
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="about signals of Unix")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_prediction_that_is_ended_leaves_nothing_for_long(folder, number):
-    pd.concat([make_table(1000)] * 1000).to_csv(folder / "large.csv", index=False)
+    pd.concat([make_table(1000)] * 400).to_csv(folder / "large.csv", index=False)
     (folder / "p.csv").write_text("old")
     command = [sys.executable, "-m", "parityboost", "predict", "m.json", "large.csv", "--out", "p.csv"]
     with subprocess.Popen(command, cwd=folder) as process:

@@ -65,6 +65,7 @@ def test_what_the_rows_cannot_support_is_an_error_that_says_so(trained):
     assert "promises a limit" in " ".join(done.output.split())
 
 
+@pytest.mark.no_cover
 def test_choosing_again_promises_again(trained):
     done = invoke("choose", trained / "m", "--out", trained / "other", "--limit", 0.28)
     assert done.exit_code == 0, done.output

@@ -558,6 +558,7 @@ def write_table(table, path):
         table.to_excel(path, index=False)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx"])
 @pytest.mark.parametrize("missing", [False, True])
 def test_codes_are_the_same_categories_and_groups_in_every_kind_of_file(tmp_path, kind, missing):
@@ -589,6 +590,7 @@ def test_codes_are_the_same_categories_and_groups_in_every_kind_of_file(tmp_path
         assert expected.nunique() > 3
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("folder", [False, True])
 def test_a_code_that_is_a_number_here_and_text_there_is_one_category_and_one_group(tmp_path, folder):
     table = make_codes(CODES)
@@ -687,6 +689,7 @@ def test_a_workbook_holds_the_text_of_the_table_and_no_formula(folder, tricky):
     assert {cell.data_type for cell in columns["probability"]} == {"n"}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.xlsx", "out.parquet"])
 def test_text_of_a_workbook_is_passed_on_as_it_is(folder, tricky, name):
     run_well("predict", folder / "model.json", tricky / "tricky.csv", "--out", tricky / "in.xlsx")

@@ -49,6 +49,7 @@ def report_on(folder, *more, data="new.csv", target="hired"):
     return run("report", folder / "model.json", folder / data, "--target", target, "--sensitive", "group", *out, *more)
 
 
+@pytest.mark.no_cover
 def test_a_saved_model_is_reported_on_as_in_python(folder):
     result = report_on(folder, "--title", "Mine", "--against", folder / "other.json", "--person", 7)
     assert result.exit_code == 0, result.output
@@ -76,6 +77,7 @@ def test_a_saved_model_is_reported_on_as_in_python(folder):
     assert written["person"]["row"] == 7
 
 
+@pytest.mark.no_cover
 def test_a_card_is_a_page_or_markdown(folder):
     for kind, words in (("html", "<dt>Owner</dt><dd>Team Hiring</dd>"), ("md", "**Owner:** Team Hiring")):
         out = folder / f"card.{kind}"
@@ -124,6 +126,7 @@ def test_the_favourable_label_is_stated_once_in_training_or_later(folder, tmp_pa
         assert result.exit_code == 2 and "favourable" in result.output and "'a yes'" in result.output, result.output
 
 
+@pytest.mark.no_cover
 def test_train_warns_of_a_model_that_gained_nothing(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(4000, 3)), columns=list("abc"))

@@ -54,6 +54,7 @@ def columns(data, weight=None):
     return (data[FEATURES], data["label"]), {**given, **({} if weight is None else {"sample_weight": data[weight]})}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("weight", [None, "weight", "any_weight"])
 @pytest.mark.usefixtures("no_row_comes_here")
 def test_score_is_counted_on_the_workers(model, table, weight):
@@ -64,8 +65,8 @@ def test_score_is_counted_on_the_workers(model, table, weight):
     assert model.score(*data, **options) == expected
 
 
-@pytest.mark.parametrize("weight", [None, "weight", "any_weight"])
-@pytest.mark.parametrize("limit", [None, 0.1])
+@pytest.mark.no_cover
+@pytest.mark.parametrize(("weight", "limit"), [(None, None), ("weight", 0.1), ("any_weight", None)])
 @pytest.mark.filterwarnings("ignore:no choice of θ and threshold has a violation of at most")
 @pytest.mark.usefixtures("no_row_comes_here")
 def test_a_frontier_is_that_of_one_machine(model, table, weight, limit, monkeypatch):
@@ -123,6 +124,7 @@ def test_counted_margins_do_not_depend_on_the_partitions(margins, cuts, n_bucket
     assert n_buckets is None or len(np.unique(whole.bucket)) <= n_buckets
 
 
+@pytest.mark.no_cover
 def test_calibrated_probabilities_are_lazy(client, table):  # noqa: F811
     cls, options = MODELS["bags"]
     there = in_partitions(table, SIZES)
@@ -135,6 +137,7 @@ def test_calibrated_probabilities_are_lazy(client, table):  # noqa: F811
     np.testing.assert_array_equal(model.predict_proba(table[FEATURES]), expected)
 
 
+@pytest.mark.no_cover
 @pytest.mark.usefixtures("no_row_comes_here")
 def test_arrays_are_measured_as_well(client):  # noqa: F811
     rng = np.random.default_rng(1)

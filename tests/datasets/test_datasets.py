@@ -59,6 +59,7 @@ TABLE_1 = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("load", "spec", "rows", "attributes", "ratio", "sensitive", "protected", "others", "positive"), TABLE_1
 )
@@ -96,6 +97,7 @@ def test_loader_gives_the_paper_s_table_1(
         assert text in bunch.DESCR
 
 
+@pytest.mark.no_cover
 def test_bundled_adult_equals_the_cleaned_raw_files_as_a_multiset() -> None:
     if not (DATA / "adult.data").exists():
         pytest.skip("PARITYBOOST_DATA has no adult.data")

@@ -22,6 +22,7 @@ def run(test: doctest.DocTest) -> None:
     assert not report, "".join(report)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", datasets.__all__)
 def test_the_example_in_the_docstring_runs(name: str) -> None:
     if name.startswith("fetch_") and not DATA.is_dir():

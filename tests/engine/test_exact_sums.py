@@ -78,6 +78,7 @@ def workers(monkeypatch):
     return seen
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["none", "reals"])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_the_number_of_threads_changes_no_bit(workers, options, kind):
@@ -91,6 +92,7 @@ def test_the_number_of_threads_changes_no_bit(workers, options, kind):
         assert_same_bits(models[0], other)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["none", "integers", "reals"])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_the_order_of_the_rows_changes_no_bit(options, kind):

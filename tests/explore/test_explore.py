@@ -49,7 +49,8 @@ def tables(draw):
     return y, scores, seed.integers(0, draw(st.integers(1, 13)), n), weight, draw(st.sampled_from([None, 0, 1]))
 
 
-@settings(max_examples=60)
+@pytest.mark.no_cover
+@settings(max_examples=30)
 @given(tables(), st.integers(0, 30))
 def test_every_number_is_that_of_the_rows(table, least):
     y, scores, group, weight, favourable = table
@@ -61,7 +62,7 @@ def test_every_number_is_that_of_the_rows(table, least):
     names = [each["name"] for each in record["groups"]]
     assert names == [str(value) for value in np.unique(group[w > 0])]
     close = 1e-9 if weight is None else 2e-4 * w.sum() / w[w > 0].min()
-    for stop in record["stops"]:
+    for stop in record["stops"][least % 5 :: 5]:
         shown = explorer.table(stop)
         for name, values in scores.items():
             cut = shown.loc[name, "cutoff"].iloc[0]
@@ -119,6 +120,7 @@ def test_groups_of_few_people_are_outside_the_gap():
 NOTIONS = ["equal_opportunity", "predictive_equality", "statistical_parity", "disparate_mistreatment", "none"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("favourable", [None, 0, 1])
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_the_line_of_python_makes_the_model_that_is_shown(notion, favourable):

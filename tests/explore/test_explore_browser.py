@@ -1,7 +1,6 @@
 """The explorer's page in a real browser: its numbers are those of the rows, it asks for nothing, and all can use it."""
 
 import os
-import shutil
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,30 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import needs_browser
 from parityboost._stats.intervals import critical_z, wilson
 from parityboost.explore import explore
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 # The file axe.min.js of the npm package axe-core, which finds what screen readers and keyboards cannot use.
 AXE = Path(os.environ.get("AXE_CORE") or "/nonexistent")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason=f"no browser is installed: none of {', '.join(NAMES)}"),
-]
+pytestmark = [pytest.mark.slow, needs_browser]
 LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u2028"
 
 
-@contextmanager
-def opened(path, fragment="", **options):
-    """The page of a file, in a browser of its own. At the end there must have been no error and no request."""
-    trouble = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        try:
-            context = browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
+@pytest.fixture
+def opened(browser):
+    """Opens the page of a file as nobody has before. At the end there must have been no error and no request."""
+
+    @contextmanager
+    def opened(path, fragment="", **options):
+        trouble = []
+        with browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options) as context:
             page = context.new_page()
             page.on("console", lambda message: trouble.append(message.text))
             page.on("pageerror", lambda error: trouble.append(str(error)))
@@ -40,9 +34,9 @@ def opened(path, fragment="", **options):
             page.on("request", lambda request: trouble.append(request.url))
             page.goto(path.as_uri() + fragment)
             yield page
-        finally:
-            browser.close()
-    assert [each for each in trouble if not each.startswith(("data:", "blob:"))] == [path.as_uri()]
+        assert [each for each in trouble if not each.startswith(("data:", "blob:"))] == [path.as_uri()]
+
+    return opened
 
 
 def make(n_groups, n=3000, names=None, n_models=2, **options):
@@ -60,8 +54,9 @@ def stop_at(page, k):
     page.locator("input[type=range]").fill(str(k))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("n_groups", [2, 3, 13])
-def test_the_numbers_of_the_page_are_those_of_the_rows(tmp_path, n_groups):
+def test_the_numbers_of_the_page_are_those_of_the_rows(tmp_path, n_groups, opened):
     y, scores, group, explorer = make(n_groups)
     explorer.save(tmp_path / "page.html")
     record, names = explorer.record, [each["name"] for each in explorer.record["groups"]]
@@ -98,7 +93,7 @@ def test_the_numbers_of_the_page_are_those_of_the_rows(tmp_path, n_groups):
                 assert f"{name} finds" in page.locator("[data-part=say]").inner_text()
 
 
-def test_the_keyboard_moves_it_and_a_link_keeps_what_is_shown(tmp_path):
+def test_the_keyboard_moves_it_and_a_link_keeps_what_is_shown(tmp_path, opened):
     *_, explorer = make(2, n_models=3)
     path = tmp_path / "page.html"
     explorer.save(path)
@@ -150,9 +145,10 @@ PAGES = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
 @pytest.mark.parametrize("kind", PAGES)
-def test_nothing_is_cut_or_overprinted(tmp_path, kind, viewport):
+def test_nothing_is_cut_or_overprinted(tmp_path, kind, viewport, opened):
     *_, explorer = make(**PAGES[kind])
     explorer.save(tmp_path / "page.html")
     overprinted = """() => {
@@ -179,7 +175,7 @@ def test_nothing_is_cut_or_overprinted(tmp_path, kind, viewport):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["two", "thirteen", "everything"])
-def test_a_checker_of_accessibility_finds_nothing(tmp_path, kind, scheme):
+def test_a_checker_of_accessibility_finds_nothing(tmp_path, kind, scheme, opened):
     if not AXE.is_file():
         pytest.skip("AXE_CORE names no axe.min.js: npm pack axe-core has one")
     *_, explorer = make(**PAGES[kind])
@@ -191,7 +187,7 @@ def test_a_checker_of_accessibility_finds_nothing(tmp_path, kind, scheme):
             assert page.evaluate(told) == []
 
 
-def test_paper_shows_the_state_and_a_page_without_scripts_one_setting(tmp_path):
+def test_paper_shows_the_state_and_a_page_without_scripts_one_setting(tmp_path, opened):
     *_, explorer = make(2)
     explorer.save(tmp_path / "page.html")
     with opened(tmp_path / "page.html", color_scheme="dark") as page:

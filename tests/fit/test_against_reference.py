@@ -103,7 +103,8 @@ def assert_equal_to_the_last_bit(twin, model, problem, options):
             assert model.history_[f"cost[{name}, {label}]"].tolist() == [u[g, label] for u in twin.costs]
 
 
-@settings(max_examples=300)
+@pytest.mark.no_cover
+@settings(max_examples=200)
 @given(problem=problems(), options=TWIN_OPTIONS)
 def test_fast_fit_equals_the_plain_twin(problem, options):
     twin, model, learner = fit_both(problem, options, merge=False)
@@ -117,6 +118,7 @@ def test_fast_fit_equals_the_plain_twin(problem, options):
     assert D.sum() == pytest.approx(1)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100)
 @given(problem=problems(few_values=True), options=TWIN_OPTIONS)
 def test_merging_equal_rows_changes_no_bit(problem, options):
@@ -132,6 +134,7 @@ def test_merging_equal_rows_changes_no_bit(problem, options):
     assert_equal_to_the_last_bit(twin, model, problem, options)
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore:column 'x:UserWarning")
 @settings(max_examples=60)
 @given(problem=problems(categories_only=True), options=TWIN_OPTIONS, most=st.integers(2, 4), merge=st.booleans())
@@ -141,6 +144,7 @@ def test_rare_and_unseen_categories_share_one_code_as_in_the_twin(problem, optio
         assert_equal_to_the_last_bit(twin, model, problem, options)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=60)
 @given(problem=problems(), options=TWIN_OPTIONS)
 def test_sums_that_leave_their_range_all_the_time_equal_the_twin(problem, options):
@@ -161,6 +165,7 @@ def test_costs_from_validation_data_need_validation_data():
         model.fit(X, y, sensitive_features=["a", "a", "b", "b"])
 
 
+@pytest.mark.no_cover
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),

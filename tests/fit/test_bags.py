@@ -178,6 +178,7 @@ def test_an_interruption_ends_all_trainings(monkeypatch):
     assert threading.active_count() <= before
 
 
+@pytest.mark.no_cover
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_the_order_of_rows_the_names_of_groups_and_repeated_rows_change_nothing(seed):
@@ -540,6 +541,7 @@ def own_point(model):
     return found.iloc[0]
 
 
+@pytest.mark.no_cover
 @OLD_NAMES
 @pytest.mark.parametrize("c", [1.0, 0.0])
 def test_a_limit_on_adult_is_kept_by_a_good_model(c):
@@ -624,6 +626,7 @@ def test_a_calibrator_is_monotone_and_does_not_depend_on_the_order_of_rows(seed,
     assert (np.diff(values) >= -1e-12).all() and (values >= 0).all() and (values <= 1).all()
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 def test_probabilities_on_adult_are_calibrated():
     adult = load_adult()

@@ -188,6 +188,7 @@ def test_parameters_can_be_set_and_are_validated(people):
         model.fit(X, y, sensitive_features=group)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -49,7 +49,8 @@ def assert_same(one, other):
     pd.testing.assert_frame_equal(one.history_, other.history_, check_exact=True)
 
 
-@settings(max_examples=150)
+@pytest.mark.no_cover
+@settings(max_examples=100)
 @given(problems(), OPTIONS, st.sampled_from([0.0, "auto"]), st.booleans())
 def test_several_rounds_at_a_time_equal_the_twin(problem, options, threshold, merge):
     options = options | KNOWN | {"threshold": threshold}
@@ -63,6 +64,7 @@ def test_several_rounds_at_a_time_equal_the_twin(problem, options, threshold, me
         assert_equal_to_the_last_bit(twin, model, problem, options)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["none", "integers", "reals"])
 @pytest.mark.parametrize(
     "options",

@@ -27,6 +27,7 @@ def distinct_data(seed, n_rows, n_features, weighted):
     return X, y, weights
 
 
+@pytest.mark.no_cover
 @given(st.integers(0, 2**32 - 1), st.integers(10, 60), st.integers(1, 4), st.booleans())
 def test_first_stump_equals_scikit_learns_tree_of_depth_one(seed, n_rows, n_features, weighted):
     X, y, weights = distinct_data(seed, n_rows, n_features, weighted)
@@ -51,6 +52,7 @@ def test_first_stump_equals_scikit_learns_tree_of_depth_one(seed, n_rows, n_feat
     np.testing.assert_allclose(tree_of_ours.confidences[1:3], confidence)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(20, 200), st.integers(1, 5), st.integers(1, 30))
 def test_without_fairness_the_ensemble_is_scikit_learns_adaboost(seed, n_rows, n_features, n_estimators):

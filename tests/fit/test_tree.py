@@ -39,6 +39,7 @@ def has_distinct_gains(columns, D, rows):
     return len(best) < 2 or best[-1] - best[-2] > 1e-9
 
 
+@pytest.mark.no_cover
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(10, 60), st.integers(1, 4), st.booleans())
 def test_the_first_tree_equals_scikit_learns_tree_of_depth_two(seed, n_rows, n_features, weighted):
@@ -148,7 +149,8 @@ def constraints(draw, n_columns):
     return together, orders
 
 
-@settings(max_examples=150)
+@pytest.mark.no_cover
+@settings(max_examples=80)
 @given(problem=problems(), data=st.data())
 def test_constrained_trees_equal_the_twin(problem, data):
     kinds, _, _ = problem

@@ -71,7 +71,7 @@ def of_four_cells(draw, kinds=("category missing", "integer", "float missing")):
 
 
 @pytest.mark.parametrize("mode", ["each", "both", "ignore", "ignore crossed", "ignore both"])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problem=of_four_cells(), options=TWIN_OPTIONS)
 def test_views_equal_the_twin_to_the_last_bit(mode, problem, options):
     kinds, (columns, y, cells, weights), validation = problem
@@ -155,7 +155,9 @@ def test_an_attribute_that_repeats_another_changes_nothing(groups, class_weight)
     assert_same_bits(alone, fitted("each", data=(X, y, sensitive[["sex"]].assign(other=again)), **given), X)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("cls", [AdaFairClassifier, ParityBoostClassifier])
+@pytest.mark.filterwarnings("ignore:.*left out of the rate:UserWarning")  # few are r
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), notion=st.sampled_from(NOTIONS), groups=st.sampled_from(["each", "both"]))
 def test_neither_names_nor_the_order_of_attributes_change_anything(cls, seed, notion, groups):
@@ -196,6 +198,7 @@ def gaps_by_hand(y, predicted, group):
     return {"disparate_mistreatment": fnr + fpr, "equal_opportunity": fnr, "statistical_parity": selected}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("groups", ["each", "both", "crossed"])
@@ -400,6 +403,7 @@ def test_thresholds_per_group_are_of_crossed_groups():
 # Files
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("cls", [AdaFairClassifier, ParityBoostClassifier])
 @pytest.mark.parametrize("groups", ["each", "both"])
 def test_files_and_pickles_keep_the_views(cls, groups, tmp_path):

@@ -172,6 +172,24 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_is_being_wri
     assert left_over(tmp_path) == [mine.name]
 
 
+def test_a_file_begun_anew_under_the_name_of_a_stale_one_is_left_alone(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    path, temporary = tmp_path / "model.json", tmp_path / f".model.json.{'0' * 16}.tmp"
+    temporary.write_text("stale")
+    lock = fcntl.flock
+
+    def lock_late(file, operation):
+        if operation & fcntl.LOCK_NB:  # since it was opened, others were faster
+            temporary.unlink()
+            temporary.write_text("being written")
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    write_atomically(path, "new")
+    assert temporary.read_text() == "being written"
+    assert path.read_text() == "new"
+
+
 def test_threads_and_children_do_not_remove_what_others_write(tmp_path):
     path = tmp_path / "model.json"
     errors = []

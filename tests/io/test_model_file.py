@@ -119,6 +119,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_a_model_comes_back_to_the_last_bit(people, tmp_path, options):
     model = fitted(people, **options)
@@ -301,6 +302,7 @@ SCALARS = st.recursive(
 )
 
 
+@pytest.mark.no_cover
 @given(SCALARS)
 def test_every_value_comes_back_with_its_type(value):
     back = decode_value(json.loads(json.dumps(encode_value(value, "value"), allow_nan=False)))
@@ -625,6 +627,7 @@ def test_tuples_within_tuples_have_an_end(saved, tmp_path, levels):
         read(changed(saved, "groups", 0, to=value), tmp_path)
 
 
+@pytest.mark.no_cover
 def test_a_file_beyond_the_limits_is_not_read(tmp_path):
     lists, values = limits.MAX_CONTAINERS, limits.MAX_COMMAS
     for data in (b" " * (limits.MAX_BYTES + 1), b"[" + b"0," * values + b"1, 2]", b"[" + b"[]," * lists + b"1]"):
@@ -673,13 +676,13 @@ def test_every_single_flipped_bit_is_found(saved, tmp_path):
 # --- Large models, and files that ask for much ----------------------------------------------------
 
 
-def test_a_model_of_8000_columns_can_be_stored(tmp_path):
+def test_a_model_of_3000_columns_can_be_stored(tmp_path):
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(400, 8000)), columns=[f"column {j}" for j in range(8000)])
+    X = pd.DataFrame(rng.normal(size=(400, 3000)), columns=[f"column {j}" for j in range(3000)])
     y = (X["column 7"] + rng.normal(size=400) > 0).astype(int)
     model = fitted((X, y, np.arange(400) % 2), n_estimators=5)
     loaded = around(model, tmp_path)
-    assert (tmp_path / "model.json").stat().st_size < 1_000_000
+    assert (tmp_path / "model.json").stat().st_size < 375_000
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     for one, other in zip(loaded.staged_predict(X), model.staged_predict(X), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -722,6 +725,7 @@ def lengthened(model, n_rounds):
     return model
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("threshold, n_groups", [(0.0, 200), ("per_group", 100)])
 def test_a_model_of_10000_rounds_and_200_groups_can_be_stored(tmp_path, threshold, n_groups):
@@ -807,6 +811,7 @@ def colliding(n):
     raise AssertionError("too few")
 
 
+@pytest.mark.no_cover
 @pytest.mark.skipif(sys.hash_info.width != 64, reason="hashes of 64 bits")
 def test_groups_that_are_made_to_collide_are_refused(saved, tmp_path):
     pairs = colliding(50_000)
@@ -847,6 +852,7 @@ print(time.process_time() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_
 """
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
 def test_no_file_takes_more_than_a_minute_or_three_gigabytes(saved, tmp_path):

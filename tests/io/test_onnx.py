@@ -139,6 +139,7 @@ def tables(draw):
     return pd.DataFrame(train), y.astype(int), pd.DataFrame(new), categorical
 
 
+@pytest.mark.no_cover
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
 @given(tables(), st.sampled_from(LABELS), st.sampled_from([1, 2]))
 def test_every_kind_of_column_is_predicted_the_same(table, labels, depth):
@@ -249,6 +250,7 @@ def test_thresholds_per_group_are_part_of_the_graph(column):
     assert_same(model.set_threshold(0.7).set_theta(3), X)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "options",
     [

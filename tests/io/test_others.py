@@ -72,6 +72,7 @@ def scores(model, X, options):
         return method(X, sensitive_features=X["group"])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", MODELS)
 def test_skops_gives_the_same_model_back(data, name):
     skops = pytest.importorskip("skops.io")
@@ -151,6 +152,7 @@ def test_every_trusted_type_exists():
         assert hasattr(importlib.import_module(module), attribute), name
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what MLflow warns of is its own
 def test_mlflow_gives_the_same_models_back(data, tmp_path, monkeypatch):
@@ -190,6 +192,7 @@ def test_whatever_can_be_saved_can_be_exported(data, name, tmp_path):
     np.testing.assert_array_equal(score, model.decision_function(X))
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore:column 'code' has")  # a few are rarer than the others
 @pytest.mark.parametrize("n_categories", [300, 5_000])
 @pytest.mark.parametrize("kind", [ParityBoostClassifier, AdaFairClassifier])

@@ -75,6 +75,7 @@ def assert_same(model, X, dialects=("duckdb", "sqlite"), given=None, **options):
     return found
 
 
+@pytest.mark.no_cover
 @needs_data
 @pytest.mark.parametrize("name", ["adult", "bank", "compas"])
 @pytest.mark.parametrize("options", [{"max_depth": 1}, {"dial": True}, {"threshold": "per_group"}], ids=str)
@@ -86,11 +87,15 @@ def test_the_datasets_are_scored_the_same(name, options):
     given = {} if of_x or "threshold" not in options else {"given": {"group": data.sensitive.to_numpy()}}
     if given:
         given |= {"sensitive_features": ["group"]}
-    assert_same(model, data.data, **given)
+    rows = slice(None, None, 1 + len(data.data) // 5000)
+    if given:
+        given["given"]["group"] = given["given"]["group"][rows]
+    assert_same(model, data.data[rows], **given)
     if "dial" in options:
-        assert_same(model.choose(fairness=0.3), data.data, ("duckdb",))
+        assert_same(model.choose(fairness=0.3), data.data[rows], ("duckdb",))
 
 
+@pytest.mark.no_cover
 def test_the_query_of_the_recommended_model_is_short():
     adult = load_adult()
     model = ParityBoostClassifier(random_state=0).fit(adult.data, adult.target, sensitive_features=adult.sensitive)
@@ -130,7 +135,7 @@ def test_any_number_of_pairs_is_looked_up(monkeypatch):
 
 
 @settings(
-    max_examples=60,
+    max_examples=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 @given(tables(), st.sampled_from(LABELS), st.sampled_from([1, 2]))
@@ -222,6 +227,7 @@ def test_a_column_may_be_stored_otherwise_and_under_another_name():
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "options",
     [
@@ -298,6 +304,7 @@ def test_older_files_are_scored_the_same(tmp_path, people):
     assert_same(load(tmp_path / "model.json"), people[0])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("favourable", [0, 1])
 @pytest.mark.parametrize("options", [{}, {"max_depth": 2}, {"threshold": "per_group", "sensitive_feature": "city"}])
 def test_reasons_are_those_of_explain(favourable, options):

@@ -174,6 +174,7 @@ def brute_force_frontier(model, X, y, group, weights, notion, c):
     return sorted(p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points))
 
 
+@pytest.mark.no_cover
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(NOTIONS), st.booleans(), st.sampled_from([0.0, "auto"]))
 @example(6923, "disparate_mistreatment", False, "auto")  # one class for everyone beats what was chosen
@@ -349,6 +350,7 @@ def draw_margins(seed, n_groups, n_rows):
     return margin, y, group, weights, candidates(margin, cell, weights, totals)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("n_groups", "n_rows", "n_problems"), [(2, 16, 25), (3, 9, 10)])
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_thresholds_per_group_are_nearly_always_the_best_of_all_combinations(notion, n_groups, n_rows, n_problems):
@@ -385,6 +387,7 @@ def test_in_every_round_the_objective_is_as_low_as_with_a_common_threshold(peopl
     assert list(per_group)[-2:] == ["threshold[a]", "threshold[b]"]
 
 
+@pytest.mark.no_cover
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(KINDS)), st.integers(2, 4), st.integers(0, 1000), st.booleans())
 def test_with_the_group_in_x_prediction_needs_x_alone(kind, n_groups, seed, named):

@@ -383,6 +383,7 @@ DRAW = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)
 def test_figures_are_drawn_on_the_axes_given(draw, model, people):
     X, _, group = people
@@ -438,6 +439,7 @@ FITTED = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", FITTED)
 def test_every_figure_is_drawn_of_every_kind_of_model(name, people):
     X, y, group = people

@@ -63,6 +63,7 @@ def names_of_pairs(model):
     return [" × ".join(pair) for pair in pairs]
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100)
 @given(explained())
 def test_contributions_add_up_to_the_score(example):
@@ -73,6 +74,7 @@ def test_contributions_add_up_to_the_score(example):
         np.testing.assert_array_equal(parts.sum(axis=1), model.decision_function(X))
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100)
 @given(explained())
 def test_tables_of_pairs_evaluated_by_hand_are_the_contributions(example):
@@ -83,6 +85,7 @@ def test_tables_of_pairs_evaluated_by_hand_are_the_contributions(example):
             np.testing.assert_array_equal(function.at(X[first], X[second]), parts[f"{first} × {second}"])
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100)
 @given(explained())
 def test_tables_of_pairs_have_no_effect_of_one_feature_alone(example):
@@ -98,6 +101,7 @@ def test_tables_of_pairs_have_no_effect_of_one_feature_alone(example):
         assert function.frame()["weight"].sum() == pytest.approx(total)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100)
 @given(explained())
 def test_step_functions_evaluated_by_hand_are_the_contributions(example):
@@ -108,6 +112,7 @@ def test_step_functions_evaluated_by_hand_are_the_contributions(example):
             np.testing.assert_array_equal(function.at(X[name]), parts[name])
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100)
 @given(explained())
 def test_the_parts_of_a_gap_add_up_to_the_difference_of_mean_scores(example):

@@ -82,6 +82,7 @@ def test_the_order_of_groups_does_not_matter(counts, name, random):
     np.testing.assert_allclose(notion.violation(counts[order]), notion.violation(counts))
 
 
+@pytest.mark.no_cover
 @given(st.lists(COUNTS.filter(lambda c: len(c) == 2), min_size=1, max_size=4), st.sampled_from(ALL))
 def test_many_tables_at_once_equal_one_by_one(tables, name):
     notion, stack = get_notion(name), np.array(tables)

@@ -1,46 +1,40 @@
 """The report's page in a real browser: no errors, no requests, a slider whose numbers are Python's."""
 
-import shutil
 from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from conftest import DATA, make_people, needs_data
+from conftest import DATA, make_people, needs_browser, needs_data
 from parityboost import AdaFairClassifier, metrics, report
 from parityboost.audit import audit
 from parityboost.datasets import fetch_bank, fetch_compas, load_adult
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason=f"no browser is installed: none of {', '.join(NAMES)}"),
-]
+pytestmark = [pytest.mark.slow, needs_browser]
 
 PHONE = {"width": 390, "height": 844}
 LONG = "a category with a name that is far too long to stand beside a bar </script>"
 
 
-@contextmanager
-def opened(path, **options):
-    """The page of a file, in a browser of its own. At the end there must have been no error and no request."""
-    trouble = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        try:
-            page = browser.new_page(**options)
+@pytest.fixture
+def opened(browser):
+    """Opens the page of a file as nobody has before. At the end there must have been no error and no request."""
+
+    @contextmanager
+    def opened(path, **options):
+        trouble = []
+        with browser.new_context(**options) as context:
+            page = context.new_page()
             page.on("console", lambda message: trouble.append(message.text))
             page.on("pageerror", lambda error: trouble.append(str(error)))
             page.on("request", lambda request: trouble.append(request.url))
             page.goto(path.as_uri())
             assert page.locator("[data-chart]:has(svg)").count() == page.locator("[data-chart]").count() > 0
             yield page
-        finally:
-            browser.close()
-    assert trouble == [path.as_uri()]  # the one request is the file itself
+        assert trouble == [path.as_uri()]  # the one request is the file itself
+
+    return opened
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +77,8 @@ def check_round(page, theta, example):
     assert marker == [theta, theta]
 
 
-def test_the_slider_shows_the_measures_of_any_round(example):
+@pytest.mark.no_cover
+def test_the_slider_shows_the_measures_of_any_round(example, opened):
     path, model, *_ = example
     with opened(path) as page:
         check_round(page, model.theta_, example)
@@ -102,7 +97,7 @@ def test_the_slider_shows_the_measures_of_any_round(example):
         check_round(page, model.theta_, example)
 
 
-def test_the_theme_follows_the_system_and_the_button(example):
+def test_the_theme_follows_the_system_and_the_button(example, opened):
     path, *_ = example
     colour = "getComputedStyle(document.querySelector('[data-chart=history] .xtick text')).fill"
     paper = "getComputedStyle(document.body).backgroundColor"
@@ -119,7 +114,7 @@ def test_the_theme_follows_the_system_and_the_button(example):
     assert all(one != other for one, other in zip(dark, light, strict=True))
 
 
-def test_on_a_phone_parts_open_one_by_one_and_all_of_them_on_paper(example):
+def test_on_a_phone_parts_open_one_by_one_and_all_of_them_on_paper(example, opened):
     path, *_ = example
     open_ones = "[...document.querySelectorAll('main > section:not(.closed)')].map(section => section.id)"
     with opened(path, viewport=PHONE) as page:
@@ -138,7 +133,7 @@ def test_on_a_phone_parts_open_one_by_one_and_all_of_them_on_paper(example):
         assert page.locator("section.closed").count() == page.locator("h2 > button").count() == 0
 
 
-def test_a_phone_scrolls_down_only_and_the_keyboard_gets_everywhere(example):
+def test_a_phone_scrolls_down_only_and_the_keyboard_gets_everywhere(example, opened):
     path, *_ = example
     with opened(path, viewport=PHONE, has_touch=True) as page:
         page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
@@ -155,7 +150,7 @@ def test_a_phone_scrolls_down_only_and_the_keyboard_gets_everywhere(example):
         assert page.evaluate(narrow) == 0
 
 
-def test_the_model_is_a_dashed_line_until_the_slider_leaves_it(example):
+def test_the_model_is_a_dashed_line_until_the_slider_leaves_it(example, opened):
     shapes = "document.querySelector('[data-chart=history]').layout.shapes.map(e => [e.line.dash, e.visible])"
     with opened(example[0]) as page:
         assert page.evaluate(shapes) == [["dash", None], ["solid", False]]
@@ -165,7 +160,7 @@ def test_the_model_is_a_dashed_line_until_the_slider_leaves_it(example):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_names_and_cells_of_a_chart_do_not_overprint_each_other(tmp_path, width):
+def test_names_and_cells_of_a_chart_do_not_overprint_each_other(tmp_path, width, opened):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {"a": rng.normal(size=3000), "a name that is too long for any screen " * 3: rng.integers(0, 9, 3000)}
@@ -189,7 +184,7 @@ def test_names_and_cells_of_a_chart_do_not_overprint_each_other(tmp_path, width)
         assert page.evaluate(f"{title}.left") >= 0 and page.evaluate(f"{title}.right") <= width
 
 
-def test_paper_is_white_and_shows_what_is_folded(example):
+def test_paper_is_white_and_shows_what_is_folded(example, opened):
     path, *_ = example
     with opened(path, color_scheme="dark") as page:
         folded = page.locator("details.data:not(.long) table").first
@@ -213,7 +208,7 @@ def test_paper_is_white_and_shows_what_is_folded(example):
         assert page.evaluate(where) == places
 
 
-def test_the_page_of_an_audit_works_without_a_model(tmp_path):
+def test_the_page_of_an_audit_works_without_a_model(tmp_path, opened):
     _, y, group = make_people(400)
     scores = np.random.default_rng(0).random(400)
     found = audit(y, (scores > 0.5).astype(int), sensitive_features={"team": group}, scores=scores)
@@ -249,8 +244,9 @@ def ends_of(page, selector):
     return page.evaluate(f"document.querySelector('{selector}').getBoundingClientRect().bottom + scrollY")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_groups_are_seen_without_much_scrolling(real, scheme):
+def test_the_groups_are_seen_without_much_scrolling(real, scheme, opened):
     with opened(real, viewport={"width": 1280, "height": 800}, color_scheme=scheme) as page:
         assert ends_of(page, "[data-part=alone]") <= 400
         assert ends_of(page, ".pb-groups, .pb-rows li") <= 850  # the first screen
@@ -259,7 +255,7 @@ def test_the_groups_are_seen_without_much_scrolling(real, scheme):
         assert page.evaluate(cut) == 0  # no table is wider than a desktop's page
 
 
-def test_printed_pages_are_full_and_the_groups_are_on_the_first_two(real):
+def test_printed_pages_are_full_and_the_groups_are_on_the_first_two(real, opened):
     pdfium = pytest.importorskip("pypdfium2", reason="pypdfium2 is not installed")
     with opened(real, viewport={"width": 1280, "height": 800}) as page:
         printed = page.pdf(format="A4")
@@ -278,9 +274,10 @@ def test_printed_pages_are_full_and_the_groups_are_on_the_first_two(real):
     assert "Appendix" in "".join(texts[-8:])
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore")
 @needs_data
-def test_a_leak_is_told_on_the_first_screen(tmp_path):
+def test_a_leak_is_told_on_the_first_screen(tmp_path, opened):
     raw = pd.read_csv(DATA / "compas-scores-two-years.csv")
     y, race = raw.pop("two_year_recid"), raw["race"]
     model = AdaFairClassifier(n_estimators=20, random_state=0).fit(raw[:4000], y[:4000], sensitive_features=race[:4000])

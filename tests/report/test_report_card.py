@@ -45,6 +45,7 @@ def test_the_card_says_what_its_owner_says_and_what_is_left_out(fitted, people):
     assert "were not given" in report.to_html(built(fitted, people))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("left_out", ABOUT)
 def test_a_card_may_leave_out_any_field(fitted, people, left_out):
     page = built(fitted, people, about={name: value for name, value in ABOUT.items() if name != left_out})
@@ -137,6 +138,7 @@ def test_a_column_cannot_bring_a_tag_into_the_tiles_of_a_card(people):
     assert not [token for token in tokens if token.type == "html_block"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("depth", [1, 2])
 def test_the_bars_of_a_person_add_up_to_the_score(people, depth):
     X, y, group = people

@@ -27,6 +27,7 @@ def built(model, people):
     return report.build(model, *people[3:5], sensitive_features=people[5])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("wishes", "name", "said"),
     [

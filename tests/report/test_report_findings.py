@@ -287,6 +287,7 @@ def rows_of_cards(n_rows, seed, apart=0.0):
     return X, y, group
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("options", "against"), [
     ({}, "train"), ({}, "baseline"), ({"dial": True}, "train"), ({"dial": True}, None),
 ])  # fmt: skip

@@ -113,6 +113,7 @@ def test_saved_from_one_kind_and_loaded_it_predicts_another(data, model, kind, t
     assert_same(model, loaded, X, KINDS[kind](X))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", KINDS)
 def test_explaining_exporting_auditing_and_reporting_take_them(data, model, kind):
     pytest.importorskip("onnx")

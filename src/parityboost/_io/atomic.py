@@ -147,4 +147,7 @@ def _remove_stale(folder: Path, ours: re.Pattern[str]) -> None:
                 continue
             with path.open("r+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails as long as its writer lives
-                path.unlink()
+                # On the way to the lock others may have been faster: the file that was opened is removed, and its
+                # writer has begun a new one under the same name (_create).
+                if os.path.samestat(os.fstat(file.fileno()), path.lstat()):
+                    path.unlink()

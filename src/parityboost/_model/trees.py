@@ -53,7 +53,7 @@ class Tree(NamedTuple):
     @property
     def size(self) -> float:
         """How far it moves a margin, about."""
-        return sum(map(abs, self.votes)) / len(self.votes)
+        return float(np.sum(np.abs(self.votes)) / len(self.votes))  # Python's own sum rounds otherwise from 3.12 on
 
     @property
     def splits(self) -> list[Split]:
@@ -123,7 +123,7 @@ class TreeRounds:
         shares = np.zeros(len(self.binner.columns))
         for tree, alpha in zip(self.learners[:theta], self.alphas[:theta], strict=True):
             size, splits = alpha * tree.size, tree.splits
-            gains = sum(split.gain for split in splits)
+            gains = np.sum([split.gain for split in splits])
             if len(splits) == 1 or not gains > 0.0:
                 shares[tree.root.feature] += size
                 continue

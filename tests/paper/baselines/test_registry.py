@@ -123,6 +123,7 @@ def test_a_method_is_made_for_its_notions_only():
         get_method("AdaBoost").make(depth=3)
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("notion", ["statistical_parity", "equal_opportunity", "equalized_odds"])
 @pytest.mark.parametrize("kind", [ExponentiatedGradientClassifier, ThresholdOptimizerClassifier])

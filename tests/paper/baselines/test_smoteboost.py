@@ -180,6 +180,7 @@ def naive(synthetic, columns, categorical, y, n_synthetic, n_rounds, keep, updat
     return alphas, n_flipped
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("update", ["discrete", "confidence"])
 @pytest.mark.parametrize("keep, n_synthetic", [(False, 4), (False, 20), (True, 4)])
 def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):

@@ -62,6 +62,7 @@ def test_it_mistreats_less_than_plain_logistic_regression():
     assert unfairness[1] < unfairness[0] / 2
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("seed", "tolerance"), [(0, 0.01), (1, 0.01), (2, 0.0)])
 def test_direct_procedure_agrees_with_dccp(seed, tolerance):
     pytest.importorskip("cvxpy")

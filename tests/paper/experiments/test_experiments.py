@@ -82,6 +82,7 @@ def test_the_plan_refuses_an_unknown_dataset():
         list(plan(["titanic"]))
 
 
+@pytest.mark.no_cover
 def test_a_run_measures_what_a_plain_fit_and_predict_measure(made):
     store, runs = made
     adult = load_adult()
@@ -211,6 +212,7 @@ def test_a_process_that_dies_costs_only_its_own_run(tmp_path, monkeypatch):
     assert "process died" in store.load(runs[1])["reason"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_equals_an_uninterrupted_run(tmp_path):
     runs = list(plan(["adult"], FAST[:1], n_splits=2, settings=["ours"]))
@@ -290,6 +292,7 @@ def row_of(table, claim):
     return table.index[(table["claim"] == claim) & table["where"].str.contains("5.4 Adult")][0]
 
 
+@pytest.mark.no_cover
 def test_everything_is_written_and_the_numbers_beside_a_figure_are_those_of_the_rows(made, tmp_path):
     store, runs = made
     results = Results(store, runs)
