@@ -407,12 +407,12 @@ def candidate_splits(feature, x, categorical, weights, rows=None):
         yield Split(feature, False, np.inf, False)  # missing against all values, also larger ones to come
 
 
-def candidate_sets(feature, x, weights, rows, row, ranks):
+def candidate_sets(feature, x, weights, rows, row, smooth, ranks):
     """Splits of a column into two sets of categories: between neighbours in the order of their shares of positives.
 
     First in their order among all training rows, then in that of the rows that are here: there each category is
     believed as far as categories differ by more than chance (DerSimonian and Laird), for the order and for what the
-    sides are judged by. ``row`` is the weight of an average row.
+    sides are judged by. ``row`` is the weight of an average row, ``smooth`` that of the fewest that are believed by half.
     """
     names = list(ranks)
     both = weights.of(rows)
@@ -424,11 +424,11 @@ def candidate_sets(feature, x, weights, rows, row, ranks):
     raw = {name: weights.of(rows_of[name])[1] / weight_of[name] for name in here}
 
     by_chance = of_all * (1 - of_all) * row
-    beyond = sum(weight_of[name] * (raw[name] - of_all) ** 2 for name in here) - (len(here) - 1) * by_chance
+    beyond = sum(weight_of[name] * squared(raw[name] - of_all) for name in here) - (len(here) - 1) * by_chance
     half = np.inf
     if beyond > 0:
-        spread = total - sum(weight_of[name] ** 2 for name in here) / total
-        half = max(by_chance * spread / beyond, SMOOTH * row)
+        spread = total - sum(squared(weight_of[name]) for name in here) / total
+        half = max(by_chance * spread / beyond, smooth)
     believed = {
         name: of_all + weight_of[name] / (weight_of[name] + half) * (raw[name] - of_all) for name in here
     }  # fmt: skip
@@ -436,6 +436,10 @@ def candidate_sets(feature, x, weights, rows, row, ranks):
     for shares, rank in ((raw, ranks), (believed, believed)):
         order = sorted(here, key=lambda name: (rank[name], names.index(name)))
         yield from sets_in_order(feature, order, shares, weights, rows_of, both, here, names)
+
+
+def squared(x):
+    return x * x  # a power may be rounded otherwise
 
 
 def sets_in_order(feature, order, shares, weights, rows_of, both, here, names):
@@ -543,7 +547,8 @@ def best_split(columns, categorical, weights, criterion, prior, rows, rules, all
         best_of_column, best_score_of_column = None, -1.0
         splits = candidate_splits(f, x, categorical[f], weights, rows)
         if categorical[f] and rules.row is not None:
-            splits = candidate_sets(f, x, weights, rows, rules.row * weights.total, rules.ranks[f])
+            row, smooth = rules.row * weights.total, SMOOTH * rules.row * weights.total
+            splits = candidate_sets(f, x, weights, rows, row, smooth, rules.ranks[f])
         for split in splits:
             left = split.goes_left(columns)
             this = score(split, columns, weights, criterion, prior, rows)

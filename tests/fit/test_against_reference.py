@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import reference
@@ -103,9 +103,28 @@ def assert_equal_to_the_last_bit(twin, model, problem, options):
             assert model.history_[f"cost[{name}, {label}]"].tolist() == [u[g, label] for u in twin.costs]
 
 
+def set_split_judged_by_few_rows():
+    """Where the number of rows that are believed by half, a product of three, decides a gain to the last bit."""
+    first = "v1 v2 v1 v1 v3 v3 v1 v4 v2 v1 v2 v3 v3 v0 v0 v0 v1 - v1 v0 v2 v2 - - v3 v3 - v2".split()
+    second = "- - v1 - v2 v4 v1 v3 - v3 v3 - v1 v3 - v3 v1 v2 - v3 v1 v2 v4 v0 v4 - - v2".split()
+    columns = [np.array([None if x == "-" else x for x in column], dtype=object) for column in (first, second)]
+    y = np.array([int(x) for x in "0110011110100111000110010000"])
+    group = np.array([int(x) for x in "0012122101110100120102000101"])
+    return ["category missing"] * 2, (columns, y, group, None), None
+
+
 @pytest.mark.no_cover
 @settings(max_examples=200)
 @given(problem=problems(), options=TWIN_OPTIONS)
+@example(
+    problem=set_split_judged_by_few_rows(),
+    options={
+        "notion": "statistical_parity", "n_estimators": 1, "c": 0.0, "epsilon": 0.0, "cumulative": False,
+        "update": "real", "learning_rate": 1.0, "learner_weight": "error", "class_weight": None, "threshold": 0.0,
+        "criterion": "error", "category_splits": "sets", "max_depth": 2, "n_iter_no_change": None, "keep": 0.0,
+        "max_violation": None, "costs_from": "training",
+    },
+)  # fmt: skip
 def test_fast_fit_equals_the_plain_twin(problem, options):
     twin, model, learner = fit_both(problem, options, merge=False)
     if twin is None:

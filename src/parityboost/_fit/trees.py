@@ -169,10 +169,9 @@ class TreeLearner:
         rate = self._growing.rate
         criterion = splitting.ERROR if self._growing.criterion == "error" else splitting.GINI
         prior = 0.0 if rate is None else PRIOR * total
-        row = -1.0 if self._growing.row is None else self._growing.row * total
-        return splitting.Weighing(
-            criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID, row, SMOOTH * row
-        )
+        row = -1.0 if self._growing.row is None else self._growing.row
+        sets = row * total, SMOOTH * row * total  # as ``boost_rounds`` multiplies them, to the last bit
+        return splitting.Weighing(criterion, self.classes.units, total, prior, rate or 0.0, ALPHA_GRID, *sets)
 
     def _ranks(self, mass_of: Integers) -> Integers:
         """Of every feature the codes by their share of positives, ``[feature, place]``; those without rows are last."""
