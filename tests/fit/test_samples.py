@@ -47,11 +47,8 @@ def test_room_for_other_categories_is_made_where_they_occur():
         assert Bundles.of(binner, columns[:1], team).sizes.tolist() == [9]
         bundles = Bundles.of(binner, columns, team)
         assert bundles.sizes.tolist() == [12]
-        sample = Sample(np.array([0, 1, 0, 1]), 1, to_masses(None), np.arange(4), team)
-        coded = samples.code_sample(bundles, columns[1], sample)
-    assert (coded.has_missing.tolist(), coded.has_other.tolist()) == ([False, True], [True, False])
-    job = bundles.code_of[0][coded.codes[0]]
-    assert job.tolist() == [1, 2, 3, 1]
+        codes = bundles.consume(columns[1], team)
+    assert bundles.code_of[0][codes[0]].tolist() == [1, 2, 3, 1]
 
 
 def repetitive(n_rows=20_000, seed=0):
@@ -78,7 +75,7 @@ def sample_of(X, y, group):
     with Team(1) as team:
         sample = Sample(y * 2 + group, 2, to_masses(None), np.arange(len(y)), team)
     codes = np.ascontiguousarray(X[sample.rows].T.astype(np.uint8) + 1)
-    return CodedSample(sample, codes, *np.zeros((2, len(codes)), dtype=bool))
+    return CodedSample(sample, codes)
 
 
 def test_merged_rows_keep_their_cell_and_their_total_weight():

@@ -18,7 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from .._arrays import N_CODES, Codes, Floats, on_grid
+from .._arrays import Codes, Floats, on_grid
 from .._choice.wishes import Settings
 from .._engine.cpu import count_pairs
 from .._engine.threads import Team
@@ -28,7 +28,7 @@ from .._model.tables import CountPairs, Effects, place_pairs
 from .._table.binning import Bundles
 from .loop import Boosted, boost
 from .progress import Progress
-from .samples import CodedSample, Part, Sample, code_present, merge_equal_rows
+from .samples import CodedSample, Part, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
 # Of fewer rows than this one training after the other is fastest. A column to split makes about as much work as so many
@@ -145,8 +145,7 @@ class CodeTable:
         for rows in fold:
             sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
             codes = np.ascontiguousarray(self.codes[:, sample.rows])
-            is_there = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
-            both.append(merge_equal_rows(code_present(sample, codes, self.bundles, is_there)))
+            both.append(merge_equal_rows(CodedSample(sample, codes)))
         yield both[0], both[1]
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import ALPHA_GRID, BLOCK_ROWS, N_CODES, Floats, Integers
+from .._arrays import ALPHA_GRID, BLOCK_ROWS, MISSING, N_CODES, Floats, Integers
 from .._choice.wishes import Settings
 from .._engine.cpu import NONE, Classes, CpuRows, Grown
 from .._engine.kernels import boosting, splitting
@@ -74,14 +74,17 @@ class TreeLearner:
         self.classes = self._start(start)
         self.total: float = boosting.weigh(self.classes)
         mass_of = self.rows.sum_masses()
+        occurs = mass_of.any(axis=0)  # [bundle, joint code], in the rows to train on
+        there = [codes[occurs[b]] for codes, b in zip(bundles.code_of, bundles.bundle_of, strict=True)]
+        others = [column.n_bins + 1 if column.categorical else N_CODES for column in bundles.binner.columns]
         columns = splitting.Columns(
             bundles.bundle_of,
             bundles.code_of,
             bundles.sizes,
             bundles.binner.n_bins,
             bundles.binner.categorical,
-            train.has_missing,
-            train.has_other,
+            np.array([(codes == MISSING).any() for codes in there]),
+            np.array([(codes == other).any() for codes, other in zip(there, others, strict=True)]),
             np.zeros(len(bundles.bundle_of), dtype=np.int8) if growing.orders is None else growing.orders,
             self._ranks(mass_of),
         )

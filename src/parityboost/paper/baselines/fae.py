@@ -22,7 +22,7 @@ from ..._engine.kernels.columns import add_steps
 from ..._engine.threads import Team
 from ..._fit.loop import boost, starting_factors
 from ..._fit.pairs import Shape
-from ..._fit.samples import Sample, code_sample, to_masses
+from ..._fit.samples import CodedSample, Sample, merge_equal_rows, to_masses
 from ..._fit.trees import Growing, TreeLearner
 from ..._stats import rates as _rates
 from ..._table.binning import Binner, Bundles
@@ -139,7 +139,8 @@ class FAEClassifier(Boundaries):
         def train(rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
             """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""
             with Team(1) as team:
-                bag = code_sample(bundles, list(codes[:, rows]), Sample(data.y[rows], 1, masses.at(rows), rows, team))
+                sample = Sample(data.y[rows], 1, masses.at(rows), rows, team)
+                bag = merge_equal_rows(CodedSample(sample, bundles.consume(list(codes[:, rows]), team)))
                 learner = TreeLearner(bundles, bag, bag, starting_factors(bag.sample.totals, None), growing)
                 boosted = boost(learner, settings)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
