@@ -802,20 +802,17 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         table = read_table(X)
         if on_card(table) and vars(self).get("device", "cpu") == "cpu":
             raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
-        table = self._unseen(table) if reset else (about or self._about).unseen(table)
+        given = vars(self)
+        if not reset:
+            table = (about or self._about).unseen(table)
+        elif given.get("blind"):
+            if given["sensitive_feature"] is None:
+                raise ValueError("blind=True takes the sensitive columns out of X: name them with sensitive_feature")
+            if given["threshold"] == "per_group":
+                raise ValueError('threshold="per_group" decides by group, and blind=True says that the model must not')
+            table = leave_out(table, given["sensitive_feature"])
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
-
-    def _unseen(self, table: Any) -> Any:
-        """A table to train on without the sensitive columns, if the model shall be blind to them."""
-        given = vars(self)
-        if not given.get("blind"):
-            return table
-        if given["sensitive_feature"] is None:
-            raise ValueError("blind=True takes the sensitive columns out of X: name them with sensitive_feature")
-        if given["threshold"] == "per_group":
-            raise ValueError('threshold="per_group" decides by group, and blind=True says that the model must not')
-        return leave_out(table, given["sensitive_feature"])
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -899,7 +896,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """
         for message in messages:
             warn_caller(message, FitWarning)
-        told = [*about.labels.say_positive(vars(self).get("positive")), *about.say_views()]
+        told = about.notes(vars(self).get("positive"))
         if self.verbose:
             print(*told, sep="\n", end="\n" if told else "", file=sys.stderr, flush=True)
         return (*messages, *told)

@@ -364,7 +364,7 @@ class ParityBoostClassifier(FairClassifier):
                 ranking = Ranking(rows.cell >= len(about.groups), rows.masses.unit * data.unit)
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team, ranking)
             codes = binner.encode(sources, rows.positions, team)
-            bundles = Bundles.of(binner, [codes], team)
+            bundles = Bundles.of(binner, [codes])
             table = CodeTable(bundles, bundles.consume(codes, team))
         column = None
         if len(about.groups) > 1:

@@ -33,7 +33,6 @@ def test_bundles_hold_the_codes_of_all_their_columns():
         assert j in bundles.members[b]
         assert codes[b].max() < bundles.sizes[b]
         np.testing.assert_array_equal(bundles.code_of[j][codes[b]], expected[j])
-    np.testing.assert_array_equal(bundles.join(expected), codes)
 
 
 def test_room_for_other_categories_is_made_where_they_occur():
@@ -44,8 +43,8 @@ def test_room_for_other_categories_is_made_where_they_occur():
         binner = Binner.fit(sources, slice(None), None, 255, [True, True], team)
         columns = [binner.encode(sources, slice(None), team), binner.encode(later_sources, slice(None), team)]
         assert Bundles(binner).sizes.tolist() == [16]
-        assert Bundles.of(binner, columns[:1], team).sizes.tolist() == [9]
-        bundles = Bundles.of(binner, columns, team)
+        assert Bundles.of(binner, columns[:1]).sizes.tolist() == [9]
+        bundles = Bundles.of(binner, columns)
         assert bundles.sizes.tolist() == [12]
         codes = bundles.consume(columns[1], team)
     assert bundles.code_of[0][codes[0]].tolist() == [1, 2, 3, 1]

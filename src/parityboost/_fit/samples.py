@@ -293,7 +293,7 @@ def _code(
         columns.append(binner.encode(selection_sources, selection.rows, selection.team))
     if any(on_card(codes) for codes in columns[0]):
         columns = [[train.team.card.place(codes) for codes in part] for part in columns]
-    bundles = Bundles.of(binner, columns, train.team)
+    bundles = Bundles.of(binner, columns)
     coded = [
         merge_equal_rows(CodedSample(sample, bundles.consume(codes, sample.team)))
         for sample, codes in zip((train, selection), columns, strict=False)

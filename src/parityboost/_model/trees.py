@@ -6,9 +6,8 @@ about one column, so it is the sum of functions of one column or two each, and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,10 +158,6 @@ class TreeRounds:
             else:
                 add_tree(*columns, *sides, votes, margin)
             yield margin.copy()
-
-    def staged_on(self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any]) -> Callable[[], Iterator[Floats]]:
-        """A function that goes through the margins of some rows after each round, as often as it is called."""
-        return partial(self.staged_codes, codes, row_of, code_of)
 
 
 @dataclass(frozen=True)

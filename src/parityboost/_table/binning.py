@@ -68,10 +68,6 @@ class NumericColumn:
         """How many codes there are, from 0 on."""
         return self.n_bins + 1
 
-    def n_used(self, coded: list[Codes]) -> int:
-        """How many codes there have to be for some rows."""
-        return self.n_bins + 1
-
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
         """Learn the bins from some rows; ``weights`` belong to these rows."""
@@ -150,10 +146,6 @@ class CategoricalColumn:
     def n_codes(self) -> int:
         """How many codes there are, from 0 on."""
         return max(self.other, self.n_bins) + 1
-
-    def n_used(self, coded: list[Codes]) -> int:
-        """How many codes there have to be for some rows."""
-        return max([self.n_bins, *(int(codes.max()) for codes in coded if len(codes))]) + 1
 
     @classmethod
     def fit(
@@ -263,14 +255,6 @@ class Binner:
         """Codes of some rows, an array per column of X."""
         n_rows = n_rows_of(rows, sources[0])
         return for_each(len(self.columns), lambda j: self.columns[j].encode(sources[j], rows), team, n_rows)
-
-    @property
-    def n_bins(self) -> NDArray[np.int64]:
-        return np.array([column.n_bins for column in self.columns], dtype=np.int64)
-
-    @property
-    def categorical(self) -> NDArray[np.bool_]:
-        return np.array([column.categorical for column in self.columns], dtype=np.bool_)
 
 
 def for_each(n: int, function: Callable[[int], Any], team: Team, n_rows: int) -> list[Any]:
@@ -549,25 +533,18 @@ class Bundles:
                 stride *= n_codes[column]
 
     @classmethod
-    def of(cls, binner: Binner, coded: list[list[Codes]], team: Team) -> Bundles:
+    def of(cls, binner: Binner, coded: list[list[Codes]]) -> Bundles:
         """Room for the codes that occur in some rows; *other* mostly does not."""
-        n_codes = for_each(
-            len(binner.columns),
-            lambda j: binner.columns[j].n_used([codes[j] for codes in coded]),
-            team,
-            len(coded[0][0]),
-        )
+        n_codes = []
+        for j, column in enumerate(binner.columns):
+            found = [int(codes[j].max()) for codes in coded if column.categorical and len(codes[j])]
+            n_codes.append(max([column.n_bins, *found]) + 1)
         return cls(binner, n_codes)
 
-    def join(self, codes: Sequence[Codes]) -> Codes:
-        """Joint codes from the codes of every column, ``codes[column][row]``."""
-        joint = np.zeros((len(self.members), len(codes[0])), dtype=X_BINNED_DTYPE)
-        for j, column in enumerate(codes):
-            joint[self.bundle_of[j]] += column * X_BINNED_DTYPE(self._strides[j])
-        return joint
-
     def consume(self, codes: list[Codes], team: Team) -> Codes:
-        """The same, while the codes of the columns are let go one by one: they may be all that fits into memory."""
+        """Joint codes from the codes of every column, ``codes[column][row]``, which are let go one by one: they may be
+        all that fits into memory.
+        """
         joint: Codes = np.empty_like(codes[0], shape=(len(self.members), len(codes[0])))
 
         def fill(b: int) -> None:

@@ -118,7 +118,7 @@ def test_codes_of_real_points_are_those_of_the_binner(smote):
 def test_codes_of_synthetic_points_occur_in_training(smote):
     smote, _ = smote
     codes = smote.encode(smote.draw(500, np.random.RandomState(0)).points)
-    for column, n_bins in zip(codes, smote.binner.n_bins, strict=True):
+    for column, n_bins in zip(codes, [each.n_bins for each in smote.binner.columns], strict=True):
         assert column.max() <= n_bins
 
 

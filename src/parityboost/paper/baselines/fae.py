@@ -129,7 +129,7 @@ class FAEClassifier(Boundaries):
         with Team(effective_n_jobs(self.n_jobs)) as team:
             binner = Binner.fit(sources, slice(None), masses.values_or_none, self.max_bins, categorical, team)
             codes = np.array(binner.encode(sources, slice(None), team))
-            bundles = Bundles.of(binner, [list(codes)], team)
+            bundles = Bundles.of(binner, [list(codes)])
         # Every row of the largest cell is drawn about twice.
         self.n_bags_ = self.n_bags or 2 * (int(sizes.max()) // int(sizes.min()) + 1)
         bags = draw_bags(cell, self._clusters(binner, sources, cell, rng), self.n_bags_, rng)
@@ -190,7 +190,9 @@ class FAEClassifier(Boundaries):
         cluster = np.zeros(len(cell), dtype=np.intp)
         for k in np.flatnonzero(sizes > max(sizes.min(), self.n_clusters)):
             rows = np.flatnonzero(cell == k)
-            points = space(read_points(binner, sources, rows), np.asarray(binner.categorical, dtype=bool))
+            points = space(
+                read_points(binner, sources, rows), np.array([column.categorical for column in binner.columns])
+            )
             with threadpool_limits(effective_n_jobs(self.n_jobs)):
                 cluster[rows] = MiniBatchKMeans(self.n_clusters, n_init=1, random_state=rng).fit_predict(points)
         return cluster

@@ -198,7 +198,8 @@ class Smote:
         plain: bool = False,
     ) -> None:
         self.binner, self.plain = binner, plain
-        self.points, self._categorical = read_points(binner, sources, rows), np.asarray(binner.categorical, dtype=bool)
+        self.points = read_points(binner, sources, rows)
+        self._categorical = np.array([column.categorical for column in binner.columns])
         if plain:
             self._check_numbers()
         self._share = None if weights is None else weights / weights.sum()
@@ -328,7 +329,7 @@ class SmoteLearner(TreeLearner):
 
     def __init__(self, coded: CodedTables, start: Floats, criterion: str, synthetic: Synthetic) -> None:
         codes, self._minority, self._n_synthetic, self._keep = synthetic
-        self._synthetic = coded.bundles.join(list(codes))
+        self._synthetic = coded.bundles.consume(list(codes.copy()), coded.train.sample.team)
         self._n_rounds = codes.shape[1] // self._n_synthetic
         self._n_real = len(coded.train_sample)  # before equal rows were merged
         self._round = self._n_joined = 0  # which instances the coming fit sees
