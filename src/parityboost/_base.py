@@ -769,7 +769,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in ("_about", "_box", "_rounds")]:
+        left = "_about", "_box", "_rounds", "_selection", "_frontier", "_chosen", "_group_thresholds"
+        for name in [name for name in vars(self) if name.endswith("_") or name in left]:
             delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -862,23 +863,16 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         self, bundles: Any, train: Any, selection: Any, start: Floats, unit: float, shape: Any = None
     ) -> Any:
         """Stumps or trees of depth two; a weight of one stands for ``unit`` rows."""
-        from ._fit.trees import Growing, TreeLearner, read_orders  # numba is needed only now
+        from ._fit.trees import Growing, TreeLearner, read_orders, read_shape  # numba is needed only now
 
         given, names = vars(self), [column.name for column in bundles.binner.columns]
         orders = read_orders(given.get("monotonic_cst"), names, bundles.binner)
         rate = float(given["learning_rate"]) if given.get("update") == "real" else None
         is_by_sets = given.get("category_splits") == "sets"
         row = 1.0 / (float(train.sample.totals.sum()) * unit) if is_by_sets else None
-        growing = Growing(shape or self._shape(names), given["criterion"], orders, rate, row)
+        shape = shape or read_shape(given.get("max_depth", 1), given.get("interaction_cst"), names)
+        growing = Growing(shape, given["criterion"], orders, rate, row)
         return TreeLearner(bundles, train, selection, start, growing)
-
-    def _shape(self, names: list[str]) -> Any:
-        """How deep trees are, and which columns they may ask about together."""
-        from ._fit.pairs import Shape
-        from ._fit.trees import read_partners
-
-        given = vars(self)
-        return Shape(given.get("max_depth", 1), read_partners(given.get("interaction_cst"), names))
 
     def _progress(self, n_trainings: int = 1, n_rows: int = 0) -> Any:
         from ._fit.progress import Progress

@@ -205,7 +205,7 @@ def stump_learner(X, y, group):
         binner = Binner.fit(sources, slice(None), None, 255, categorical, team)
         bundles = Bundles(binner)
         sample = Sample(y * 2 + (group == "b"), 2, to_masses(None), np.arange(len(y)), team)
-        coded = CodedSample(sample, bundles.consume(binner.encode(sources, sample.rows, team), team))
+        coded = CodedSample(sample, bundles.consume(binner.encode(sources, sample.rows, team)))
         return TreeLearner(bundles, coded, coded, np.ones(4), STUMPS)
 
 

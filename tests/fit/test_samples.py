@@ -24,7 +24,7 @@ def test_bundles_hold_the_codes_of_all_their_columns():
         binner = Binner.fit(sources, slice(None), None, 255, [False] * 9, team)
         expected = np.array(binner.encode(sources, slice(None), team))
         bundles = Bundles(binner)
-        codes = bundles.consume(list(expected.copy()), team)
+        codes = bundles.consume(list(expected.copy()))
     assert len(bundles.members) < 9
     assert sorted(j for members in bundles.members for j in members) == list(range(9))
     assert (bundles.sizes <= 256).all()
@@ -46,7 +46,7 @@ def test_room_for_other_categories_is_made_where_they_occur():
         assert Bundles.of(binner, columns[:1]).sizes.tolist() == [9]
         bundles = Bundles.of(binner, columns)
         assert bundles.sizes.tolist() == [12]
-        codes = bundles.consume(columns[1], team)
+        codes = bundles.consume(columns[1])
     assert bundles.code_of[0][codes[0]].tolist() == [1, 2, 3, 1]
 
 

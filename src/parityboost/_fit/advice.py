@@ -88,11 +88,6 @@ class Fitted:
     again: Callable[[dict[str, Any]], Choice | None] | None = None
     wishes: Wishes = NO_WISHES
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether the user said how far apart groups may be: then nothing more need be given up."""
-        return self.wishes.is_limited
-
     def messages(self) -> list[str]:
         """One for each thing that is wrong, the gravest first."""
         if self.selection is None:
@@ -148,13 +143,14 @@ class Fitted:
             return None
         better = [changes for changes in BETTER if changes.get("keep", 1.0) > self.about.settings.keep]
         if self.again is not None:
-            better = [] if self.is_limited else [{"limit": limit} for limit in (0.05, 0.1, 0.2)]
+            # Under a limit that the user said nothing more need be given up.
+            better = [] if self.wishes.is_limited else [{"limit": limit} for limit in (0.05, 0.1, 0.2)]
         return what + (self._remedy(self._is_useless, better) or NO_REMEDY)
 
     def _nothing_mitigated(self) -> str | None:
         """Compared with the lowest balanced error of the same run."""
         choice, settings = self.boosted.choice, self.about.settings
-        if not settings.notion.gaps or settings.keep == 1 or self.is_limited:
+        if not settings.notion.gaps or settings.keep == 1 or self.wishes.is_limited:
             return None
         before, reached = float(choice.plain.judged), float(choice.own.judged)
         sizeable = reached > SIZEABLE * len(settings.notion.gaps)
@@ -217,7 +213,9 @@ class Fitted:
 
     def _costly_wishes(self) -> str | None:
         """Where a limit of an average is kept at the price of a much worse model."""
-        free = self.again({"limit": 1.0, "min_ratio": None}) if self.again is not None and self.is_limited else None
+        if self.again is None or not self.wishes.is_limited:
+            return None
+        free = self.again({"limit": 1.0, "min_ratio": None})
         if free is None:
             return None
         now, without = (1.0 - float(self.wishes.error(each.chosen)) for each in (self.boosted.choice, free))

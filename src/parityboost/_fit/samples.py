@@ -295,7 +295,7 @@ def _code(
         columns = [[train.team.card.place(codes) for codes in part] for part in columns]
     bundles = Bundles.of(binner, columns)
     coded = [
-        merge_equal_rows(CodedSample(sample, bundles.consume(codes, sample.team)))
+        merge_equal_rows(CodedSample(sample, bundles.consume(codes)))
         for sample, codes in zip((train, selection), columns, strict=False)
     ]
     return CodedTables(bundles, sources, train, selection_sources, selection, coded[0], coded[-1])

@@ -67,12 +67,11 @@ class TreeLearner:
     ) -> None:
         self.train, self.selection, self._bundles, self._growing = train.sample, selection.sample, bundles, growing
         self._team = self.train.team
-        self.rows = self._place(train)
+        self.rows, self.classes = self._place(train, start)
         self.selection_rows = (
             self.rows if selection is train else self.selection.place(selection.codes, bundles.bundle_of)
         )
         self._limits = boosting.Limits(boosting.ROOM, boosting.SHRUNK, boosting.LARGE)
-        self.classes = self._start(start)
         self.total: float = boosting.weigh(self.classes)
         mass_of = self.rows.sum_masses()
         occurs = mass_of.any(axis=0)  # [bundle, joint code], in the rows to train on
@@ -111,14 +110,12 @@ class TreeLearner:
         factors = np.float64, 2 * self.train.n_groups, MAX_LEAVES
         self._plan = boosting.Plan(*room(factors, (np.int64, 2 * n_leaves + 1), (np.float64, n_leaves)))
 
-    def _place(self, train: CodedSample) -> Any:
-        return train.sample.place(train.codes, self._bundles.bundle_of)
-
-    def _start(self, start: Floats) -> Classes:
-        """Give all rows their weights; SMOTEBoost has rows that come later."""
-        classes = boosting.start_classes(self.train.cell_mass, start)
-        self.rows.start_weights(start, classes)
-        return classes
+    def _place(self, train: CodedSample, start: Floats) -> tuple[Any, Classes]:
+        """Place all rows to train on and give them their weights; SMOTEBoost has rows that come later."""
+        rows = train.sample.place(train.codes, self._bundles.bundle_of)
+        classes = boosting.start_classes(train.sample.cell_mass, start)
+        rows.start_weights(start, classes)
+        return rows, classes
 
     def update_histograms(self) -> Integers:
         """The weight of each class in each bin, ``[bundle, class, even or odd place, joint code]``, in integers.
@@ -269,11 +266,13 @@ class TreeLearner:
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeRounds:
         """What remains after training."""
         bundles = self._bundles
-
-        def count(pairs: Any) -> Any:
-            return self.rows.count_pairs(place_pairs(pairs, bundles.bundle_of, bundles.code_of))
-
-        return TreeRounds.counted(bundles.binner, models, alphas, count, self.train.masses.unit)
+        return TreeRounds.counted(
+            bundles.binner,
+            models,
+            alphas,
+            lambda pairs: self.rows.count_pairs(place_pairs(pairs, bundles.bundle_of, bundles.code_of)),
+            self.train.masses.unit,
+        )
 
     def selection_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
         """A function that goes through the margins of the ``selection`` rows again, without the rest of the learner."""
@@ -374,16 +373,15 @@ class Several:
         return rounds, WHY.get(why)
 
 
-def read_partners(interaction_cst: Any, names: list[str]) -> NDArray[np.bool_]:
-    """Sets of columns as ``[set, column]``: a tree asks only about columns of one set, or about one column.
+def read_shape(max_depth: int, interaction_cst: Any, names: list[str]) -> Shape:
+    """How deep trees are, and which columns they may ask about together.
 
     Columns that no set names are a set of their own, as in scikit-learn.
     """
     n_columns = len(names)
-    if interaction_cst is None or (isinstance(interaction_cst, str) and interaction_cst == "pairwise"):
-        return np.ones((1, n_columns), dtype=np.bool_)
-    if isinstance(interaction_cst, str):  # "no_interactions"
-        return np.zeros((0, n_columns), dtype=np.bool_)
+    if interaction_cst is None or isinstance(interaction_cst, str):
+        n_sets = 0 if interaction_cst == "no_interactions" else 1
+        return Shape(max_depth, np.ones((n_sets, n_columns), dtype=np.bool_))
     sets = []
     for members in interaction_cst:
         if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__"):
@@ -396,7 +394,7 @@ def read_partners(interaction_cst: Any, names: list[str]) -> NDArray[np.bool_]:
     partners = np.zeros((len(sets), n_columns), dtype=np.bool_)
     for k, members in enumerate(sets):
         partners[k, list(members)] = True
-    return partners
+    return Shape(max_depth, partners)
 
 
 def read_orders(monotonic_cst: Any, names: list[str], binner: Binner) -> NDArray[np.int8] | None:

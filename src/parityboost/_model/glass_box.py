@@ -33,7 +33,7 @@ from .._table.reading import Labels
 from .._table.sources import read_table
 from ..notions import Viewed
 from .calibration import Calibrator, calibrator_of
-from .dial import Dial
+from .dial import Dial, blend
 from .groups import GroupSource
 from .tables import Effects, plain_state
 
@@ -309,7 +309,9 @@ class GlassBox(FittedModel):
     def effects_at(self, stage: int) -> Effects:
         """The tables of another stage of the menu's, with the steps of the sensitive column that it has."""
         assert self.menu is not None
-        effects = self.unshifted if self.dial is None else self.dial.effects(self.menu.weight(stage))
+        effects = (
+            self.unshifted if self.dial is None else blend(self.dial.plain, self.dial.fair, self.menu.weight(stage))
+        )
         return self._shifted(effects, stage, 1.0)
 
     @property
@@ -369,7 +371,7 @@ class GlassBox(FittedModel):
     @property
     def blend(self) -> int:
         """Which of the menu's blends it is."""
-        return 0 if self.menu is None else self.menu.place(self.stage)[0]
+        return 0 if self.menu is None else self.stage // len(self.menu.shifts)
 
     @property
     def group_thresholds(self) -> Floats | None:

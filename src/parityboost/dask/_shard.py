@@ -59,7 +59,7 @@ def encode_part(
     if is_new:
         bundles.binner.check(sources)
     with Team(1) as team:
-        codes = bundles.consume(bundles.binner.encode(sources, rows.positions, team), team)
+        codes = bundles.consume(bundles.binner.encode(sources, rows.positions, team))
     return CodedPart(number, codes, rows.cell, rows.masses(exponent), rows.is_held(held))
 
 

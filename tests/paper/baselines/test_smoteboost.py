@@ -191,7 +191,7 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
     with Team(1) as team:
         train = Sample(y, 1, to_masses(None), np.arange(len(y)), team)
         bundles = Bundles(binner)
-        coded = CodedSample(train, bundles.consume(binner.encode(sources, train.rows, team), team))
+        coded = CodedSample(train, bundles.consume(binner.encode(sources, train.rows, team)))
         tables = CodedTables(bundles, sources, train, sources, train, coded, coded)
         learner = SmoteLearner(tables, np.ones(2), "gini", Synthetic(drawn, 1, n_synthetic, keep))
         codes = binner.encode(sources, train.rows, team)

@@ -140,7 +140,7 @@ class FAEClassifier(Boundaries):
             """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""
             with Team(1) as team:
                 sample = Sample(data.y[rows], 1, masses.at(rows), rows, team)
-                bag = merge_equal_rows(CodedSample(sample, bundles.consume(list(codes[:, rows]), team)))
+                bag = merge_equal_rows(CodedSample(sample, bundles.consume(list(codes[:, rows]))))
                 learner = TreeLearner(bundles, bag, bag, starting_factors(bag.sample.totals, None), growing)
                 boosted = boost(learner, settings)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
