@@ -40,10 +40,10 @@ def choose_again(selection: SelectionData, settings: Settings, unit: float, all_
     """What other settings would have chosen; on every so many rows if there are very many."""
     step = 1 if all_rows else -(-len(selection.cell) // MAX_ROWS_TO_TRY)
     part = replace(selection, cell=selection.cell[::step], weight=selection.weight[::step])
-    rounds = Rounds(settings, unit * step)
+    rounds, totals = Rounds(settings, unit * step), part.totals
     for margin in selection.margins():
         if isinstance(settings.threshold, str):
-            rounds.add(candidates(margin[::step], part.cell, part.weight, part.totals))
+            rounds.add(candidates(margin[::step], part.cell, part.weight, totals))
         else:
             rounds.add(part.counts(margin[::step] > settings.threshold))
     return rounds.choose()

@@ -8,7 +8,6 @@ The mean of several trainings' tables, rounded to that grid, is as exact as the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -98,7 +97,7 @@ class Effects:
 
     def margins(self, codes: Codes, bundle_of: NDArray[Any], code_of: NDArray[Any], rows: Any) -> Floats:
         """The margins of some rows that are there as joint codes."""
-        layout, margin = self.layout.joint(bundle_of, code_of), np.zeros(len(rows))
+        layout, margin = Layout(self, bundle_of, code_of), np.zeros(len(rows))
         layout.add(codes[np.array(layout.used, dtype=np.intp)[:, None], rows], margin)
         return margin
 
@@ -131,35 +130,32 @@ def plain_state(value: Any) -> dict[str, Any]:
 
 
 class Layout:
-    """Tables in the order in which prediction reads them."""
+    """Tables in the order in which prediction reads them.
 
-    def __init__(self, effects: Effects) -> None:
-        tables = effects.tables
-        alone = np.flatnonzero(tables.any(axis=1)).tolist()
+    For joint codes column f is in place ``place_of[f]``, and its code is ``code_of[f]`` of that.
+    """
+
+    def __init__(
+        self, effects: Effects, place_of: NDArray[Any] | None = None, code_of: NDArray[Any] | None = None
+    ) -> None:
+        alone = np.flatnonzero(effects.tables.any(axis=1)).tolist()
         pairs = [pair for pair in effects.pairs if pair.scores.any()]
-        self.used = sorted({*alone, *(f for pair in pairs for f in pair.features)})  # features, in this order
-        place = {f: k for k, f in enumerate(self.used)}
-        self._tables = [(place[f], tables[f]) for f in alone]
+        features = np.array(sorted({*alone, *(f for pair in pairs for f in pair.features)}), dtype=np.intp)
+        used, places = np.unique(features if place_of is None else place_of[features], return_inverse=True)
+        self.used, place = used.tolist(), dict(zip(features.tolist(), places.tolist(), strict=True))
+        codes: Any = {f: slice(None) if code_of is None else code_of[f] for f in place}
+        self._tables = [(place[f], effects.tables[f][codes[f]]) for f in alone]
         self._columns = np.array([[place[f] for f in pair.features] for pair in pairs], dtype=np.int64).reshape(-1, 2)
-        self._row_of = np.array([pair.row_of for pair in pairs]).reshape(-1, N_CODES)
-        self._column_of = np.array([pair.column_of for pair in pairs]).reshape(-1, N_CODES)
+        sides = [
+            (pair.row_of[codes[first]], pair.column_of[codes[second]])
+            for pair in pairs
+            for first, second in [pair.features]
+        ]
+        self._row_of, self._column_of = np.array(sides, dtype=np.uint8).reshape(-1, 2, N_CODES).swapaxes(0, 1).copy()
         self._widths = np.array([pair.scores.shape[1] for pair in pairs], dtype=np.int64)
         sizes = np.array([pair.scores.size for pair in pairs], dtype=np.int64)
         self._starts = np.cumsum(sizes) - sizes
         self._steps = np.concatenate([np.empty(0), *(pair.scores.ravel() for pair in pairs)])
-
-    def joint(self, place_of: NDArray[Any], code_of: NDArray[Any]) -> Layout:
-        """The same for joint codes: column f is in place ``place_of[f]``, its code is ``code_of[f]`` of that."""
-        other = copy(self)
-        features = np.array(self.used, dtype=np.intp)
-        places, place = np.unique(place_of[features], return_inverse=True)
-        other.used = places.tolist()
-        other._tables = [(int(place[k]), table[code_of[features[k]]]) for k, table in self._tables]
-        first, second = features[self._columns].T
-        every = np.arange(len(self._columns))[:, None]
-        other._row_of, other._column_of = self._row_of[every, code_of[first]], self._column_of[every, code_of[second]]
-        other._columns = place[self._columns]
-        return other
 
     def add(self, codes: Any, margin: Any) -> None:
         """Add the scores of rows to their margins; ``codes[k]`` is of the k-th feature in use."""
@@ -242,7 +238,7 @@ def differences(alone: Sequence[Floats], factors: Sequence[float]) -> Floats:
 
 
 def place_pairs(pairs: list[PairCells], place_of: NDArray[Any], code_of: NDArray[Any]) -> list[tuple[Any, ...]]:
-    """The cells of pairs for joint codes, as the engine has them; see :meth:`Layout.joint`."""
+    """The cells of pairs for joint codes, as the engine has them; see :class:`Layout`."""
     return [
         (
             int(place_of[first]),
