@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from .._arrays import MAX_CATEGORIES, MISSING, N_CODES, X_BINNED_DTYPE, Codes, Floats, Integers, Rows, to_host
 from .._caller import warn_caller
 from .._engine.threads import Team, kernels_for
-from .sources import CategorySource, NumberSource, Source, raise_infinite
+from .sources import CategorySource, NumberSource, PlacedNumbers, Source, raise_infinite
 from .values import plain, sort_key
 
 Keys = NDArray[np.uint64]
@@ -79,7 +79,7 @@ class NumericColumn:
             distinct = np.sort(distinct[:n_distinct])
             stretches = Stretches(distinct, distinct, np.ones(n_distinct))
         else:
-            stretches = find_stretches(values, source.place(weights))
+            stretches = find_stretches(values, source.place(weights) if isinstance(source, PlacedNumbers) else weights)
         return cls.of(source.name, stretches, max_bins)
 
     @classmethod
