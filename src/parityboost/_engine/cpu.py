@@ -495,12 +495,6 @@ class CpuRows:
         """Put each row into a leaf that is known."""
         self._leaves = leaves, FOUR_LEAVES
 
-    def leaves(self) -> Array:
-        """The leaf of each row."""
-        column, leaf_of_code = self._leaves
-        leaves: Array = leaf_of_code[column]
-        return leaves
-
     def _column(self, feature: int) -> Array:
         column: Array = self.arrays.codes[self.bundle_of[feature]]
         return column
