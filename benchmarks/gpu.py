@@ -63,8 +63,7 @@ def train(codes, cell, device, n_threads=1, n_rounds=N_ROUNDS, depth=1, **settin
     bundles = make_bundles()
     with Team(n_threads, device) as team:
         sample = Sample(cell, 2, to_masses(None), np.arange(len(cell), dtype=np.int32), team)
-        nothing = np.zeros(N_COLUMNS, dtype=bool)
-        coded = CodedSample(sample, codes, nothing, nothing)
+        coded = CodedSample(sample, codes)
         growing = Growing(depth, "gini", None, np.ones((1, N_COLUMNS), dtype=bool), None)
         started = perf_counter()
         learner = TreeLearner(bundles, coded, coded, starting_factors(sample.totals, None), growing)

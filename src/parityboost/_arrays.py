@@ -32,6 +32,11 @@ THRESHOLD_GRID = ALPHA_GRID / 16
 LARGE_THRESHOLD = 2.0**12  # beyond any margin, and too large for a multiple of the grid
 
 
+def room(*fields: tuple[Any, ...]) -> list[Any]:
+    """Arrays to be filled, such as a record has, from the dtype and the shape of each."""
+    return [np.zeros(shape, dtype) for dtype, *shape in fields]
+
+
 def on_grid(values: Floats) -> Floats:
     """The nearest multiples of ``ALPHA_GRID``."""
     rounded: Floats = np.rint(values / ALPHA_GRID) * ALPHA_GRID

@@ -769,7 +769,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Remove what an earlier fit left: if this one fails, nothing of it shall be taken for the outcome."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in ("_about", "_box", "_rounds")]:
+        left = "_about", "_box", "_rounds", "_selection", "_frontier", "_chosen", "_group_thresholds"
+        for name in [name for name in vars(self) if name.endswith("_") or name in left]:
             delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -802,20 +803,17 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         table = read_table(X)
         if on_card(table) and vars(self).get("device", "cpu") == "cpu":
             raise TypeError('X is on the graphics card, and device="cpu": use device="cuda", or X.get()')
-        table = self._unseen(table) if reset else (about or self._about).unseen(table)
+        given = vars(self)
+        if not reset:
+            table = (about or self._about).unseen(table)
+        elif given.get("blind"):
+            if given["sensitive_feature"] is None:
+                raise ValueError("blind=True takes the sensitive columns out of X: name them with sensitive_feature")
+            if given["threshold"] == "per_group":
+                raise ValueError('threshold="per_group" decides by group, and blind=True says that the model must not')
+            table = leave_out(table, given["sensitive_feature"])
         validate_data(self, table, skip_check_array=True, reset=reset)  # names and number of columns
         return table
-
-    def _unseen(self, table: Any) -> Any:
-        """A table to train on without the sensitive columns, if the model shall be blind to them."""
-        given = vars(self)
-        if not given.get("blind"):
-            return table
-        if given["sensitive_feature"] is None:
-            raise ValueError("blind=True takes the sensitive columns out of X: name them with sensitive_feature")
-        if given["threshold"] == "per_group":
-            raise ValueError('threshold="per_group" decides by group, and blind=True says that the model must not')
-        return leave_out(table, given["sensitive_feature"])
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -865,23 +863,16 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         self, bundles: Any, train: Any, selection: Any, start: Floats, unit: float, shape: Any = None
     ) -> Any:
         """Stumps or trees of depth two; a weight of one stands for ``unit`` rows."""
-        from ._fit.trees import Growing, TreeLearner, read_orders  # numba is needed only now
+        from ._fit.trees import Growing, TreeLearner, read_orders, read_shape  # numba is needed only now
 
         given, names = vars(self), [column.name for column in bundles.binner.columns]
         orders = read_orders(given.get("monotonic_cst"), names, bundles.binner)
         rate = float(given["learning_rate"]) if given.get("update") == "real" else None
         is_by_sets = given.get("category_splits") == "sets"
         row = 1.0 / (float(train.sample.totals.sum()) * unit) if is_by_sets else None
-        growing = Growing(shape or self._shape(names), given["criterion"], orders, rate, row)
+        shape = shape or read_shape(given.get("max_depth", 1), given.get("interaction_cst"), names)
+        growing = Growing(shape, given["criterion"], orders, rate, row)
         return TreeLearner(bundles, train, selection, start, growing)
-
-    def _shape(self, names: list[str]) -> Any:
-        """How deep trees are, and which columns they may ask about together."""
-        from ._fit.pairs import Shape
-        from ._fit.trees import read_partners
-
-        given = vars(self)
-        return Shape(given.get("max_depth", 1), read_partners(given.get("interaction_cst"), names))
 
     def _progress(self, n_trainings: int = 1, n_rows: int = 0) -> Any:
         from ._fit.progress import Progress
@@ -899,7 +890,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         """
         for message in messages:
             warn_caller(message, FitWarning)
-        told = [*about.labels.say_positive(vars(self).get("positive")), *about.say_views()]
+        told = about.notes(vars(self).get("positive"))
         if self.verbose:
             print(*told, sep="\n", end="\n" if told else "", file=sys.stderr, flush=True)
         return (*messages, *told)

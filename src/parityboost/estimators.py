@@ -136,7 +136,7 @@ class BoostedClassifier(FairClassifier):
         messages = Fitted(boosted, about, selection, unit, columns).messages()
         about = replace(about, warnings=self._speak(about, messages))
         self._rounds, self.theta_, self.threshold_ = rounds, theta, threshold
-        self._history, self._selection = table, selection
+        self._history, self._selection, self._frontier = table, selection, None
         self._chosen = (theta, threshold) if about.settings.choose_theta else None
         self._group_thresholds = thresholds if about.source is not None else None
         self._about = about
@@ -145,10 +145,6 @@ class BoostedClassifier(FairClassifier):
     def _model(self) -> FittedModel:
         model: FittedModel = self._rounds.model(self._about, self.theta_, self.threshold_)
         return model
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._selection = self._frontier = self._chosen = self._group_thresholds = None
 
     def _own_frontier(self) -> Points:
         if self._frontier is None:

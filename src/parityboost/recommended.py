@@ -364,8 +364,8 @@ class ParityBoostClassifier(FairClassifier):
                 ranking = Ranking(rows.cell >= len(about.groups), rows.masses.unit * data.unit)
             binner = Binner.fit(sources, rows.positions, masses, self.max_bins, categorical, team, ranking)
             codes = binner.encode(sources, rows.positions, team)
-            bundles = Bundles.of(binner, [codes], team)
-            table = CodeTable(bundles, bundles.consume(codes, team))
+            bundles = Bundles.of(binner, [codes])
+            table = CodeTable(bundles, bundles.consume(codes))
         column = None
         if len(about.groups) > 1:
             source = self._group_source(about, X, rows, sensitive_features)
@@ -439,12 +439,13 @@ class ParityBoostClassifier(FairClassifier):
         from ._fit.bags import Trained, combine, dial_between, same_cells, train_bags
         from ._fit.loop import starting_factors
         from ._fit.pairs import choose_pairs
-        from ._fit.trees import read_orders
+        from ._fit.trees import read_orders, read_shape
 
         settings = replace(about.settings, max_violation=None)
         outcomes, views = about.labels.outcomes, settings.notion.views
         start = read_class_weight(self.starting_weights(outcomes, len(views)), outcomes)
-        shape = self._shape([column.name for column in table.bundles.binner.columns])
+        names = [column.name for column in table.bundles.binner.columns]
+        shape = read_shape(self.max_depth, self.interaction_cst, names)
 
         def make_learner(train: Any, selection: Any, other: Any = None, start: Any = start) -> Any:
             factors = starting_factors(train.sample.totals, start, views)
@@ -595,7 +596,7 @@ class ParityBoostClassifier(FairClassifier):
             counts, of_stage = menu.counts([place]), menu.counts(menu.of_stage(int(menu.stage[place])))
             lowest = first_minimum(balanced_error_rate(of_stage))
             measures = [measure(each, settings, unit) for each in (counts, of_stage[[lowest]])]
-            return Choice(1, menu.thresholds[[place]], counts, measures[0], measures[1].at(0))
+            return Choice(1, menu.thresholds[[place]], counts, counts[0], measures[0].at(0), measures[1].at(0))
 
         def again(changes: dict[str, Any]) -> Choice | None:
             try:

@@ -21,9 +21,9 @@ from parityboost._fit import samples
 from parityboost._fit.estimator import EstimatorLearner
 from parityboost._fit.loop import Trained
 from parityboost._fit.pairs import Shape
-from parityboost._fit.samples import CodedSample, Masses, Sample, code_sample, to_masses
+from parityboost._fit.samples import CodedSample, Masses, Sample, to_masses
 from parityboost._fit.trees import Growing, TreeLearner
-from parityboost._table.binning import Binner, Bundles
+from parityboost._table.binning import Binner, Bundles, NumericColumn
 from parityboost._table.sources import read_sources
 
 STUMPS = Growing(Shape(1, np.zeros((0, 1), dtype=bool)), "gini", None, None, None)
@@ -166,12 +166,12 @@ def test_sums_stay_below_their_limit(n_rows, mass_per_row, factor):
     """Two rows per class stand for very many: what is summed depends on their masses alone."""
     heavy = max(n_rows * mass_per_row - 1, 1)
     mass = np.array([1, heavy, 1, heavy])
-    binner = SimpleNamespace(n_bins=np.array([2]), categorical=np.array([False]), columns=[])
+    binner = Binner((NumericColumn("x0", np.array([0.5]), 2),))
     bundles = SimpleNamespace(bundle_of=np.array([0]), code_of=np.arange(256)[None], sizes=np.array([3]), binner=binner)
     with Team(1) as team:
         sample = Sample(np.array([0, 0, 1, 1]), 1, Masses(mass, 1.0), np.arange(4), team)
-        codes, nothing = np.array([[0, 1, 0, 1]], dtype=np.uint8), np.zeros(1, dtype=bool)
-        coded = CodedSample(sample, codes, nothing, nothing)
+        codes = np.array([[0, 1, 0, 1]], dtype=np.uint8)
+        coded = CodedSample(sample, codes)
         learner = TreeLearner(bundles, coded, coded, np.ones(2), STUMPS)
         expected = np.array([1.0, heavy, 1.0, heavy])
         for j in range(60):
@@ -207,7 +207,7 @@ def stump_learner(X, y, group):
         binner = Binner.fit(sources, slice(None), None, 255, categorical, team)
         bundles = Bundles(binner)
         sample = Sample(y * 2 + (group == "b"), 2, to_masses(None), np.arange(len(y)), team)
-        coded = code_sample(bundles, binner.encode(sources, sample.rows, team), sample)
+        coded = CodedSample(sample, bundles.consume(binner.encode(sources, sample.rows, team)))
         return TreeLearner(bundles, coded, coded, np.ones(4), STUMPS)
 
 

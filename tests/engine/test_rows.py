@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices import DEVICES, needs_card
-from parityboost._arrays import N_CODES
+from parityboost._arrays import N_CODES, room
 from parityboost._engine import threads
-from parityboost._engine.cpu import NONE, Grown
+from parityboost._engine.cpu import GROWN, NONE, Grown
 from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team, kernels_for
 from parityboost._fit import samples
@@ -50,7 +50,7 @@ class Twin:
 
     def tree(self):
         """A random tree of two or four leaves."""
-        rng, grown = self.rng, Grown.room()
+        rng, grown = self.rng, Grown(*room(*GROWN))
         grown.features[:] = rng.integers(0, N_BUNDLES), *rng.choice([NONE, 0, 2, 3], 2)
         grown.side_of_code[:] = rng.integers(0, 2, N_CODES)
         grown.root_leaves[:] = 2 * grown.side_of_code + 1

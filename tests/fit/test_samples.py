@@ -24,7 +24,7 @@ def test_bundles_hold_the_codes_of_all_their_columns():
         binner = Binner.fit(sources, slice(None), None, 255, [False] * 9, team)
         expected = np.array(binner.encode(sources, slice(None), team))
         bundles = Bundles(binner)
-        codes = bundles.consume(list(expected.copy()), team)
+        codes = bundles.consume(list(expected.copy()))
     assert len(bundles.members) < 9
     assert sorted(j for members in bundles.members for j in members) == list(range(9))
     assert (bundles.sizes <= 256).all()
@@ -33,7 +33,6 @@ def test_bundles_hold_the_codes_of_all_their_columns():
         assert j in bundles.members[b]
         assert codes[b].max() < bundles.sizes[b]
         np.testing.assert_array_equal(bundles.code_of[j][codes[b]], expected[j])
-    np.testing.assert_array_equal(bundles.join(expected), codes)
 
 
 def test_room_for_other_categories_is_made_where_they_occur():
@@ -44,14 +43,11 @@ def test_room_for_other_categories_is_made_where_they_occur():
         binner = Binner.fit(sources, slice(None), None, 255, [True, True], team)
         columns = [binner.encode(sources, slice(None), team), binner.encode(later_sources, slice(None), team)]
         assert Bundles(binner).sizes.tolist() == [16]
-        assert Bundles.of(binner, columns[:1], team).sizes.tolist() == [9]
-        bundles = Bundles.of(binner, columns, team)
+        assert Bundles.of(binner, columns[:1]).sizes.tolist() == [9]
+        bundles = Bundles.of(binner, columns)
         assert bundles.sizes.tolist() == [12]
-        sample = Sample(np.array([0, 1, 0, 1]), 1, to_masses(None), np.arange(4), team)
-        coded = samples.code_sample(bundles, columns[1], sample)
-    assert (coded.has_missing.tolist(), coded.has_other.tolist()) == ([False, True], [True, False])
-    job = bundles.code_of[0][coded.codes[0]]
-    assert job.tolist() == [1, 2, 3, 1]
+        codes = bundles.consume(columns[1])
+    assert bundles.code_of[0][codes[0]].tolist() == [1, 2, 3, 1]
 
 
 def repetitive(n_rows=20_000, seed=0):
@@ -78,7 +74,7 @@ def sample_of(X, y, group):
     with Team(1) as team:
         sample = Sample(y * 2 + group, 2, to_masses(None), np.arange(len(y)), team)
     codes = np.ascontiguousarray(X[sample.rows].T.astype(np.uint8) + 1)
-    return CodedSample(sample, codes, *np.zeros((2, len(codes)), dtype=bool))
+    return CodedSample(sample, codes)
 
 
 def test_merged_rows_keep_their_cell_and_their_total_weight():

@@ -131,7 +131,8 @@ def order_of(values, y, row=1.0):
     names, codes = np.unique(values, return_inverse=True)
     hist = np.zeros((256, 2), dtype=np.int64)
     np.add.at(hist, (codes + 1, y), 1)
-    found = splitting.Found.room(1)
+    order, flags = np.arange(256)[None], np.zeros((1, 256), dtype=bool)
+    found = splitting.Found(np.zeros(1), np.zeros(1, dtype=int), flags[0, :1], flags, order, np.zeros((1, 256)))
     found.scores[0] = -1.0
     limits, both = np.array([0.0, 1.0, 0.0]), (hist[:, 0].sum(), hist[:, 1].sum())
     given, ranks = (0, 0.0, 1.0, 1.0, found.scores, found.splits), np.arange(256)

@@ -19,7 +19,7 @@ from .._stats.rates import POSITIVE, balanced_error_rate
 from ..notions import FairnessNotion
 from .frontier import Points, best_points, points_of
 from .rule import allowed_ber, best_group_thresholds, best_of
-from .thresholds import SelectionData, candidates, measure, shrunk_violation, to_counts
+from .thresholds import SelectionData, candidates, first_minimum, measure, shrunk_violation, to_counts
 from .wishes import SAME_OBJECTIVE, LimitNotMet, Settings, Wishes, is_within
 
 # Thresholds of a blend: all that make a difference, or so many, at even steps of the share of either class. Of a blend
@@ -84,17 +84,14 @@ class Menu:
         yes = self.yes[at].reshape(-1, 2, len(self.totals)).swapaxes(-1, -2)
         return to_counts(np.maximum(self.totals - yes, 0.0), self.totals)
 
-    def place(self, stage: int) -> tuple[int, float]:
-        """The blend and the shift of a stage."""
-        return stage // len(self.shifts), self.shifts[stage % len(self.shifts)]
-
     def weight(self, stage: int) -> float:
         """Where the blend of a stage stands between plain and fair."""
         return self.weights[stage // len(self.shifts)]
 
     def shift(self, stage: int) -> Floats | None:
         """What a stage adds to the threshold of each group; None if nothing."""
-        blend, by = self.place(stage)
+        blend, k = divmod(stage, len(self.shifts))
+        by = self.shifts[k]
         return None if self.vectors is None or by == 0 else _shift(by, self.vectors[blend], self.per_group)
 
     @property
@@ -162,7 +159,7 @@ class Menu:
         within = np.all([np.ones(len(there), dtype=np.bool_), *map(is_within, kept.values())], axis=0)
         if not within.any():
             raise _not_met(kept, within | True, error, {}, "")
-        lowest = np.flatnonzero(within)[_first_lowest(error[within])]
+        lowest = np.flatnonzero(within)[first_minimum(error[within])]
         allowed = allowed_ber(Settings(notion, keep=keep), float(ber[lowest]))
         useful = within & (ber <= allowed + SAME_OBJECTIVE)
         limits = wishes.limits(counts, notion, favourable)
@@ -175,11 +172,12 @@ class Menu:
                 closest = useful & (~(violation > least + SAME_OBJECTIVE))  # or not defined anywhere
                 return int(there[self._preferred(there, error, closest)])
             raise _not_met(limits, useful, error, kept, notion.name)
-        cost = error + self._judged(counts, notion, keep) if is_old else error
+        cost = error
+        if is_old and keep == 0:
+            cost = error + notion.violation(counts)
+        elif is_old:
+            cost = error + shrunk_violation(notion, counts * self.unit, on_others=True)
         return int(there[self._preferred(there, cost, fair)])
-
-    def _judged(self, counts: Floats, notion: FairnessNotion, keep: float) -> Floats:
-        return notion.violation(counts) if keep == 0 else shrunk_violation(notion, counts * self.unit, on_others=True)
 
     def _preferred(self, there: Integers, cost: Floats, allowed: NDArray[np.bool_]) -> int:
         """The place of the lowest cost; of equals the first stage, and there the threshold nearest to 0."""
@@ -192,7 +190,7 @@ class Menu:
 
     def shifted(self, stage: int, rows: SelectionData) -> Floats:
         """The margins of a stage."""
-        blend, shift = self.place(stage)[0], self.shift(stage)
+        blend, shift = stage // len(self.shifts), self.shift(stage)
         margin: Floats = next(islice(rows.margins(), blend, None))
         return margin if shift is None else margin - shift[rows.cell % rows.n_groups]
 
@@ -376,11 +374,6 @@ class _Cells:
             short = np.rint(np.round(middles, digits) / THRESHOLD_GRID) * THRESHOLD_GRID
             middles = np.where((below <= short) & (short < above), short, middles)
         return np.where((below <= 0) & (above > 0), 0.0, middles)
-
-
-def _first_lowest(values: Floats) -> int:
-    values = np.where(np.isnan(values), np.inf, values)
-    return int(np.flatnonzero(values <= values.min() + SAME_OBJECTIVE)[0])
 
 
 def _not_met(

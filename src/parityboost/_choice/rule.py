@@ -47,19 +47,9 @@ class Choice(NamedTuple):
     theta: int
     thresholds: Floats  # of each round; one column per group if each has its own
     counts: Floats  # of each round
-    measures: Measures  # of each round
+    chosen: Floats  # those of the round that is used, [group, y_true, y_pred]
+    own: Measures  # its measures
     plain: Measures  # of the threshold for all and the round with the lowest balanced error
-
-    @property
-    def chosen(self) -> Floats:
-        """``counts[group, y_true, y_pred]`` of what was chosen."""
-        counts: Floats = self.counts[self.theta - 1]
-        return counts
-
-    @property
-    def own(self) -> Measures:
-        """The measures of what was chosen."""
-        return self.measures.at(self.theta - 1)
 
 
 def options_among(measured: Measured, settings: Settings, unit: float, lowest_ber: float = np.inf) -> Options:
@@ -230,7 +220,7 @@ class Rounds:
         at = best_of_each(cost, [len(options.counts) for options in self.options])
         theta = first_minimum(cost[at]) + 1 if settings.choose_theta else len(at)
         counts, thresholds = (np.concatenate(parts)[at] for parts in list(zip(*self.options, strict=True))[1::-1])
-        return Choice(theta, thresholds, counts, measures.at(at), self._plain)
+        return Choice(theta, thresholds, counts, counts[theta - 1], measures.at(at[theta - 1]), self._plain)
 
     def measure_new(self) -> Measures | None:
         """The measures of the options of all rounds since the last call, many of them together and each once."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import ALPHA_GRID, Floats, Integers, Positions
+from .._arrays import ALPHA_GRID, Floats, Integers, Positions, room
 from .._stats.rates import (
     balanced_error_rate,
     error_rate,
@@ -340,11 +340,20 @@ class Counting:
         """
         if not rounds:
             return []
-        if rounds[0].leaves is None:
-            self._look_at_margins()
+        one_by_one, sample, measured = rounds[0].leaves is None, self._sample, list[Measured]()
+        if self._room is None:
+            self._mass = sample.masses.values.astype(np.float64)
+            if not one_by_one:
+                self._margin, self._cell = np.zeros(len(sample)), self._rows.cell()
+            self._make_room(1 if one_by_one else self.most, one_by_one or not self._is_exact or len(self._mass) > 0)
+        looked, *sorting = self._room
+        if one_by_one:
+            self._look_at_margins(*self._room)
         else:
-            self._move_and_look(rounds)
-        (looked, *_), sample, measured = self._room, self._sample, []
+            leaves = rounds[0].leaves.base if len(rounds) > 1 else rounds[0].leaves[None]
+            steps = np.array([record.steps for record in rounds])
+            given = leaves, steps, self._margin, self._cell, self._mass
+            self._kernels.measure_rounds(len(rounds), *given, *sorting, ALPHA_GRID, *self._measuring, looked)
         for j in range(len(rounds)):
             n, n_entries, n_front = int(looked.n_thresholds[j]), int(looked.n_entries[j]), int(looked.n_fronts[j])
             entries = looked.cells[j, :n_entries], looked.mass[j, :n_entries]
@@ -357,37 +366,43 @@ class Counting:
                 measured.append(found.measured(self._settings, self._unit))
         return measured
 
-    def _make_room(self, n_rounds: int, has_mass: bool) -> Any:
-        """Where rounds are looked at, and rows sorted or counted: made at the first look."""
-        if self._room is None:
-            n_cells, n_buckets = self._sample.totals.size, 1 << (2 * len(self._sample)).bit_length()
-            looked = self._kernels.Looked.room(n_rounds, self._n_entries, n_cells, has_mass, not self._is_exact)
-            starts = np.empty(min(max(n_buckets, 1 << 8), N_BUCKETS) + 1, dtype=np.int32) if self._is_exact else None
-            counts = None if self._is_exact else np.zeros((N_BUCKETS + 1, n_cells), dtype=np.int64)
-            self._room = looked, starts, counts
-        return self._room
+    def _make_room(self, n_rounds: int, has_mass: bool) -> None:
+        """Where rounds are looked at, and rows sorted or counted."""
+        n_cells, n_buckets = self._sample.totals.size, 1 << (2 * len(self._sample)).bit_length()
+        entries, per_round, options = (n_rounds, self._n_entries), (np.int64, n_rounds), (n_rounds, self._n_entries + 2)
+        looked = self._kernels.Looked(
+            *room(
+                (np.float64, *entries),
+                (np.float64, *entries),
+                (np.min_scalar_type(n_cells), *entries),
+                (np.float64, n_rounds, self._n_entries if has_mass else 0),
+                per_round,
+                (np.float64, *options),
+                (np.int64, *options),
+                per_round,
+                (np.float64, n_rounds, 4, self._n_entries + 2),
+                (np.intp, *options),
+                per_round,
+                per_round,
+            )
+        )
+        if self._is_exact:  # a row has no borders but its margin
+            starts = np.empty(min(max(n_buckets, 1 << 8), N_BUCKETS) + 1, dtype=np.int32)
+            self._room = looked._replace(above=looked.below), starts, None
+        else:
+            self._room = looked, None, np.zeros((N_BUCKETS + 1, n_cells), dtype=np.int64)
 
-    def _move_and_look(self, rounds: Sequence[Any]) -> None:
-        if self._room is None:
-            self._mass = self._sample.masses.values.astype(np.float64)
-            self._margin, self._cell = np.zeros(len(self._sample)), self._rows.cell()
-        looked, *sorting = self._make_room(self.most, not self._is_exact or len(self._mass) > 0)
-        leaves = rounds[0].leaves.base if len(rounds) > 1 else rounds[0].leaves[None]
-        steps = np.array([record.steps for record in rounds])
-        given = leaves, steps, self._margin, self._cell, self._mass
-        self._kernels.measure_rounds(len(rounds), *given, *sorting, ALPHA_GRID, *self._measuring, looked)
-
-    def _look_at_margins(self) -> None:
-        kernels, (looked, starts, _) = self._kernels, self._make_room(1, True)
-        room = looked.below[0], looked.above[0], looked.cells[0], looked.mass[0]
+    def _look_at_margins(self, looked: Any, starts: Any, _: Any) -> None:
+        kernels = self._kernels
+        entries = looked.below[0], looked.above[0], looked.cells[0], looked.mass[0]
         if self._is_exact:
             margin, cell, mass = self._rows.list_margins()
             n = len(margin)
             mass = mass.astype(np.float64) if len(mass) else np.ones(n)
-            kernels.sort_rows(margin, cell.astype(looked.cells.dtype), mass, starts, room[0], *room[2:])
+            kernels.sort_rows(margin, cell.astype(looked.cells.dtype), mass, starts, entries[0], *entries[2:])
         else:
             shift, lowest = kernels.buckets_between(*self._rows.margin_range(), ALPHA_GRID, N_BUCKETS)
             counts = self._rows.count_margins(ALPHA_GRID, shift, lowest, N_BUCKETS + 1)
-            n = kernels.list_buckets(counts, ALPHA_GRID, shift, lowest, *room)
+            n = kernels.list_buckets(counts, ALPHA_GRID, shift, lowest, *entries)
         looked.n_entries[0] = n
         kernels.measure_entries(0, n, *self._measuring, looked)

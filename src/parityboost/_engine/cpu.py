@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import BLOCK_ROWS, N_CODES
+from .._arrays import BLOCK_ROWS, N_CODES, room
 from .kernels import columns, thresholds
 from .kernels.compiling import Array, compiled, compiled_inside
 
@@ -104,28 +104,22 @@ class Grown(NamedTuple):
     root_leaves: Array  # [joint code]: the leaf, while neither side is split
     categories: Array  # [split, code]: which of them go left, where the codes of a column are categories
 
-    @classmethod
-    def room(cls) -> Grown:
-        """Arrays to be filled."""
-        codes, leaves = np.empty((4, N_CODES), dtype=np.uint8), np.empty((3, MAX_LEAVES))
-        splits = np.empty((2, 3), dtype=np.int64)
-        return cls(
-            splits[0],
-            splits[1],
-            np.empty(3, dtype=np.bool_),
-            np.empty(3),
-            np.empty((2, 2), dtype=np.int64),
-            np.empty((2, 2, 2), dtype=np.int64),
-            codes[0],
-            codes[1:3],
-            leaves[0],
-            leaves[1],
-            leaves[2],
-            np.empty((3, 3)),
-            np.empty((MAX_LEAVES, 2), dtype=np.int64),
-            codes[3],
-            np.zeros((3, N_CODES), dtype=np.bool_),
-        )
+
+GROWN = (  # the dtype and the shape of each
+    (np.int64, 3),
+    (np.int64, 3),
+    (np.bool_, 3),
+    (np.float64, 3),
+    (np.int64, 2, 2),
+    (np.int64, 2, 2, 2),
+    (np.uint8, N_CODES),
+    (np.uint8, 2, N_CODES),
+    *([(np.float64, MAX_LEAVES)] * 3),
+    (np.float64, 3, 3),
+    (np.int64, MAX_LEAVES, 2),
+    (np.uint8, N_CODES),
+    (np.bool_, 3, N_CODES),
+)
 
 
 @compiled_inside
@@ -459,18 +453,16 @@ class CpuRows:
     def room_for_side(self) -> Listed:
         """Room to list the rows on one side of a split."""
         if self._side is None:
-            self._side = self._room_to_list()
+            self._side = Listed(
+                *room((np.uint32, len(self)), (np.int64, len(self)), (np.int64, len(self.arrays.blocks)))
+            )
         return self._side
-
-    def _room_to_list(self) -> Listed:
-        n_rows, n_blocks = len(self), len(self.arrays.blocks)
-        gains, n_listed = np.empty(n_rows, dtype=np.int64), np.zeros(n_blocks, dtype=np.int64)
-        return Listed(np.empty(n_rows, dtype=np.uint32), gains, n_listed)
 
     def start_weights(self, start: Array, classes: Classes) -> None:
         """Give all rows of a cell the weight ``start[cell]``, and list them."""
-        values = np.asarray(start, dtype=np.float64)[self.cell()]
-        self.weights = Weights(values, self._room_to_list(), np.zeros(len(self.arrays.blocks), dtype=np.int64))
+        values, n_blocks = np.asarray(start, dtype=np.float64)[self.cell()], len(self.arrays.blocks)
+        changed = Listed(*room((np.uint32, len(self)), (np.int64, len(self)), (np.int64, n_blocks)))
+        self.weights = Weights(values, changed, np.zeros(n_blocks, dtype=np.int64))
         list_anew(self.arrays, self.weights, classes)
 
     def add_changes(self, histograms: Array) -> None:
@@ -502,12 +494,6 @@ class CpuRows:
     def put_as_told(self, leaves: Array) -> None:
         """Put each row into a leaf that is known."""
         self._leaves = leaves, FOUR_LEAVES
-
-    def leaves(self) -> Array:
-        """The leaf of each row."""
-        column, leaf_of_code = self._leaves
-        leaves: Array = leaf_of_code[column]
-        return leaves
 
     def _column(self, feature: int) -> Array:
         column: Array = self.arrays.codes[self.bundle_of[feature]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -15,7 +16,7 @@ WORTH_A_THREAD = 1 << 18
 MAX_THREADS = 1024  # what a user, or a model file, may ask for
 
 
-class Team:
+class Team(AbstractContextManager["Team"]):
     """A fixed number of threads; the kernels they call release the GIL.
 
     Ranges are handed out so that who does what never changes a result: a range's outcome depends on the range alone.
@@ -51,9 +52,6 @@ class Team:
         finally:
             for other in others:
                 other.result()
-
-    def __enter__(self) -> Team:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:

@@ -40,10 +40,10 @@ def choose_again(selection: SelectionData, settings: Settings, unit: float, all_
     """What other settings would have chosen; on every so many rows if there are very many."""
     step = 1 if all_rows else -(-len(selection.cell) // MAX_ROWS_TO_TRY)
     part = replace(selection, cell=selection.cell[::step], weight=selection.weight[::step])
-    rounds = Rounds(settings, unit * step)
+    rounds, totals = Rounds(settings, unit * step), part.totals
     for margin in selection.margins():
         if isinstance(settings.threshold, str):
-            rounds.add(candidates(margin[::step], part.cell, part.weight, part.totals))
+            rounds.add(candidates(margin[::step], part.cell, part.weight, totals))
         else:
             rounds.add(part.counts(margin[::step] > settings.threshold))
     return rounds.choose()
@@ -88,11 +88,6 @@ class Fitted:
     again: Callable[[dict[str, Any]], Choice | None] | None = None
     wishes: Wishes = NO_WISHES
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether the user said how far apart groups may be: then nothing more need be given up."""
-        return self.wishes.is_limited
-
     def messages(self) -> list[str]:
         """One for each thing that is wrong, the gravest first."""
         if self.selection is None:
@@ -106,9 +101,12 @@ class Fitted:
                 f"in no round is the violation of {settings.notion.name!r} defined on the rows that θ is chosen on, "
                 "so the first is used: fewer than two groups have a rate there. Give more rows, or merge groups"
             )
-        useless = None if leak else self._of_little_use() or self._nothing_mitigated()
-        found += [useless, self._limit(), *self._groups()]
-        return [message for message in found if message is not None]
+        found.append(None if leak else self._of_little_use() or self._nothing_mitigated())
+        if settings.max_violation is not None:
+            found.append(self._limit(settings.max_violation))
+        elif self.again is not None and self.wishes.is_limited:
+            found.append(self._costly_wishes(self.again({"limit": 1.0, "min_ratio": None})))
+        return [message for message in (*found, *self._groups()) if message is not None]
 
     def _one_column_decides(self) -> str | None:
         if self.columns is None:
@@ -148,13 +146,14 @@ class Fitted:
             return None
         better = [changes for changes in BETTER if changes.get("keep", 1.0) > self.about.settings.keep]
         if self.again is not None:
-            better = [] if self.is_limited else [{"limit": limit} for limit in (0.05, 0.1, 0.2)]
+            # Under a limit that the user said nothing more need be given up.
+            better = [] if self.wishes.is_limited else [{"limit": limit} for limit in (0.05, 0.1, 0.2)]
         return what + (self._remedy(self._is_useless, better) or NO_REMEDY)
 
     def _nothing_mitigated(self) -> str | None:
         """Compared with the lowest balanced error of the same run."""
         choice, settings = self.boosted.choice, self.about.settings
-        if not settings.notion.gaps or settings.keep == 1 or self.is_limited:
+        if not settings.notion.gaps or settings.keep == 1 or self.wishes.is_limited:
             return None
         before, reached = float(choice.plain.judged), float(choice.own.judged)
         sizeable = reached > SIZEABLE * len(settings.notion.gaps)
@@ -177,11 +176,9 @@ class Fitted:
             "the plain choice of the same run, with the lowest balanced error: nothing was given up for fairness. "
         ) + (self._remedy(still, first) or self._remedy(unreached, limited) or NO_REMEDY)
 
-    def _limit(self) -> str | None:
+    def _limit(self, limit: float) -> str | None:
         """Where a limit is not kept, or only by a much worse model."""
         own, settings = self.boosted.choice.own, self.about.settings
-        if settings.max_violation is None:
-            return self._costly_wishes()
 
         def above(choice: Choice) -> bool:
             return self._is_useless(choice) or bool(choice.own.violation > highest_violation(settings))
@@ -192,7 +189,7 @@ class Fitted:
             lower = (0.25, 0.1) if self.again is None else ()
             tries += [{"keep": keep, "threshold": "auto"} for keep in lower if keep < settings.keep]
             return (
-                f"no choice of θ and threshold{allowed} has a violation of at most {settings.max_violation:g} on the "
+                f"no choice of θ and threshold{allowed} has a violation of at most {limit:g} on the "
                 f"data that it is made on: the closest, {own.violation:.3f}, is used. "
             ) + (
                 self._remedy(above, tries)
@@ -210,14 +207,13 @@ class Fitted:
             return above(choice) or bool(choice.own.ber > choice.plain.ber + SIZEABLE)
 
         return (
-            f"max_violation={settings.max_violation:g} costs much: on the data that the choice is made on, the "
+            f"max_violation={limit:g} costs much: on the data that the choice is made on, the "
             f"balanced accuracy is {1 - own.ber:.3f}, and without the limit {1 - free.ber:.3f} with a violation of "
             f"{free.violation:.3f}. "
         ) + (self._remedy(costly, tries) or "No other θ or threshold keeps the limit at a lower price")
 
-    def _costly_wishes(self) -> str | None:
-        """Where a limit of an average is kept at the price of a much worse model."""
-        free = self.again({"limit": 1.0, "min_ratio": None}) if self.again is not None and self.is_limited else None
+    def _costly_wishes(self, free: Choice | None) -> str | None:
+        """Where a limit of an average is kept at the price of a much worse model than that which is ``free`` of it."""
         if free is None:
             return None
         now, without = (1.0 - float(self.wishes.error(each.chosen)) for each in (self.boosted.choice, free))

@@ -18,17 +18,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from .._arrays import N_CODES, Codes, Floats, on_grid
+from .._arrays import Codes, Floats, on_grid
 from .._choice.wishes import Settings
 from .._engine.cpu import count_pairs
 from .._engine.threads import Team
-from .._model.averaged import average, covariance, differences
 from .._model.dial import Dial, ordered_weights
-from .._model.tables import CountPairs, Effects, place_pairs
+from .._model.tables import CountPairs, Effects, average, covariance, differences, place_pairs
 from .._table.binning import Bundles
 from .loop import Boosted, boost
 from .progress import Progress
-from .samples import CodedSample, Part, Sample, code_present, merge_equal_rows
+from .samples import CodedSample, Part, Sample, merge_equal_rows
 
 Rows = NDArray[np.intp]
 # Of fewer rows than this one training after the other is fastest. A column to split makes about as much work as so many
@@ -145,8 +144,7 @@ class CodeTable:
         for rows in fold:
             sample = Sample(part.cell[rows], n_groups, part.masses.at(rows), rows, team)
             codes = np.ascontiguousarray(self.codes[:, sample.rows])
-            is_there = [np.bincount(joint, minlength=N_CODES) > 0 for joint in codes]
-            both.append(merge_equal_rows(code_present(sample, codes, self.bundles, is_there)))
+            both.append(merge_equal_rows(CodedSample(sample, codes)))
         yield both[0], both[1]
 
 
@@ -155,7 +153,6 @@ class Bag(NamedTuple):
 
     boosted: Boosted
     effects: Effects  # of its first θ learners
-    alone: Floats  # [feature, code]: what each feature does on its own
     importances: Floats
     threshold: float
     deviation: float  # of its margins on the rows that it held out
@@ -203,11 +200,10 @@ def train_bags(
         margins = table.margins(effects, fold.held) - threshold
         deviation = standard_deviation(margins, part.masses.at(fold.held).values)
         # Of hardly any: a training that says the same of nearly all rows must not outvote the others.
-        deviation = max(deviation, boosted.largest_margin(theta) * LEAST_DEVIATION)
+        largest = math.fsum(float(np.abs(r.steps).max()) for r in boosted.rounds[:theta])
+        deviation = max(deviation, largest * LEAST_DEVIATION)
         scaled = margins / deviation
-        return Bag(
-            boosted, effects, effects.alone, ensemble.importances(theta), threshold, deviation, fold.held, scaled
-        )
+        return Bag(boosted, effects, ensemble.importances(theta), threshold, deviation, fold.held, scaled)
 
     # The kernels release the GIL: threads share the codes and need no copies.
     try:
@@ -255,7 +251,8 @@ def combine(bags: Sequence[Bag], part: Part, table: Any) -> Combined:
     # On the scale of the averaged tables' sums, so that one threshold serves both.
     margins = on_grid(sums[rows] / times[rows] + offset)
     importances = np.mean([bag.importances for bag in bags], axis=0)
-    return Combined(effects, differences([bag.alone for bag in bags], factors), importances, offset, rows, margins)
+    spread = differences([part.pure.tables for part in parts], factors)
+    return Combined(effects, spread, importances, offset, rows, margins)
 
 
 class Trained(NamedTuple):
@@ -280,7 +277,7 @@ def dial_between(plain: Sequence[Bag], fair: Sequence[Bag], ends: Sequence[Combi
     return Dial(
         *effects,
         (ends[0].spread, ends[1].spread),
-        covariance(*([1.0 / bag.deviation * bag.alone for bag in bags] for bags in (plain, fair))),
+        covariance(*([1.0 / bag.deviation * bag.effects.pure.tables for bag in bags] for bags in (plain, fair))),
         (ends[0].importances, ends[1].importances),
         orders,
         ordered_weights(*effects, orders, binner),

@@ -96,9 +96,6 @@ class EstimatorLearner:
         self._seeds = None  # new weights, new seeds
         return growth
 
-    def distribution(self) -> Floats:
-        return self._weights
-
     def _predict(self, estimator: Any, X: Any) -> Codes:
         """Predictions as codes of one column, 1 for the positive class."""
         return np.asarray(estimator.predict(X) == self._classes[1]).astype(np.uint8)

@@ -153,10 +153,6 @@ class Boosted:
     def alphas(self) -> Floats:
         return np.array([r.alpha for r in self.rounds])
 
-    def largest_margin(self, theta: int) -> float:
-        """The largest margin that the first θ learners could give."""
-        return math.fsum(float(np.abs(r.steps).max()) for r in self.rounds[:theta])
-
 
 def boost(
     learner: Any,

@@ -5,19 +5,19 @@ Rows are sorted by class and group, and equal ones merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import BLOCK_ROWS, BYTES_PER_ROW, MISSING, Codes, Floats, Integers, on_card, to_host
+from .._arrays import BLOCK_ROWS, BYTES_PER_ROW, Codes, Floats, Integers, on_card, to_host
 from .._caller import warn_caller
 from .._engine.cpu import CpuRows
 from .._engine.kernels.columns import hash_rows
 from .._engine.threads import Team
-from .._table.binning import EXACT_ROWS, Binner, Bundles, Ranking, for_each
+from .._table.binning import EXACT_ROWS, Binner, Bundles, Ranking
 from .._table.reading import LabelledRows, stratified_split
 from .._table.sources import Source, find_categorical, place_sources, read_sources
 
@@ -164,37 +164,6 @@ class CodedSample(NamedTuple):
 
     sample: Sample
     codes: Codes
-    # Which columns of X have missing values, and which categories that share the code *other*, in these rows.
-    has_missing: NDArray[np.bool_]
-    has_other: NDArray[np.bool_]
-
-
-def code_sample(bundles: Bundles, columns: list[Codes], sample: Sample) -> CodedSample:
-    """The rows of a sample with joint codes; rows that are equal as codes are one row of the result.
-
-    ``columns`` are the codes of the rows, an array per column of X; they are consumed.
-    """
-    has_missing, has_other = np.zeros((2, len(columns)), dtype=np.bool_)
-
-    def look(j: int) -> None:
-        column = bundles.binner.columns[j]
-        has_missing[j] = bool((columns[j] == MISSING).any())
-        has_other[j] = column.categorical and bool((columns[j] == column.n_bins + 1).any())
-
-    for_each(len(columns), look, sample.team, len(sample))
-    return merge_equal_rows(CodedSample(sample, bundles.consume(columns, sample.team), has_missing, has_other))
-
-
-def code_present(
-    sample: Sample, codes: Codes, bundles: Bundles, is_there: NDArray[np.bool_] | Sequence[NDArray[np.bool_]]
-) -> CodedSample:
-    """A sample whose joint codes are known; ``is_there[bundle][joint code]`` tells which occur."""
-    has_missing, has_other = np.zeros((2, len(bundles.bundle_of)), dtype=np.bool_)
-    for f, column in enumerate(bundles.binner.columns):
-        found = bundles.code_of[f][is_there[bundles.bundle_of[f]]]
-        has_missing[f] = (found == MISSING).any()
-        has_other[f] = column.categorical and (found == column.n_bins + 1).any()
-    return CodedSample(sample, codes, has_missing, has_other)
 
 
 def merge_equal_rows(coded: CodedSample) -> CodedSample:
@@ -324,8 +293,9 @@ def _code(
         columns.append(binner.encode(selection_sources, selection.rows, selection.team))
     if any(on_card(codes) for codes in columns[0]):
         columns = [[train.team.card.place(codes) for codes in part] for part in columns]
-    bundles = Bundles.of(binner, columns, train.team)
-    coded = coded_selection = code_sample(bundles, columns[0], train)
-    if selection is not train:
-        coded_selection = code_sample(bundles, columns[1], selection)
-    return CodedTables(bundles, sources, train, selection_sources, selection, coded, coded_selection)
+    bundles = Bundles.of(binner, columns)
+    coded = [
+        merge_equal_rows(CodedSample(sample, bundles.consume(codes)))
+        for sample, codes in zip((train, selection), columns, strict=False)
+    ]
+    return CodedTables(bundles, sources, train, selection_sources, selection, coded[0], coded[-1])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import ALPHA_GRID, BLOCK_ROWS, N_CODES, Floats, Integers
+from .._arrays import ALPHA_GRID, BLOCK_ROWS, MISSING, N_CODES, Floats, Integers, room
 from .._choice.wishes import Settings
-from .._engine.cpu import NONE, Classes, CpuRows, Grown
+from .._engine.cpu import FOUR_LEAVES, GROWN, MAX_LEAVES, N_KINDS, NONE, Classes, CpuRows, Grown
 from .._engine.kernels import boosting, splitting
 from .._model.tables import place_pairs
 from .._model.trees import Split, Tree, TreeRounds
@@ -66,43 +67,55 @@ class TreeLearner:
     ) -> None:
         self.train, self.selection, self._bundles, self._growing = train.sample, selection.sample, bundles, growing
         self._team = self.train.team
-        self.rows = self._place(train)
+        self.rows, self.classes = self._place(train, start)
         self.selection_rows = (
             self.rows if selection is train else self.selection.place(selection.codes, bundles.bundle_of)
         )
         self._limits = boosting.Limits(boosting.ROOM, boosting.SHRUNK, boosting.LARGE)
-        self.classes = self._start(start)
         self.total: float = boosting.weigh(self.classes)
         mass_of = self.rows.sum_masses()
-        columns = splitting.Columns(
+        occurs = mass_of.any(axis=0)  # [bundle, joint code], in the rows to train on
+        there = [codes[occurs[b]] for codes, b in zip(bundles.code_of, bundles.bundle_of, strict=True)]
+        others = [column.n_bins + 1 if column.categorical else N_CODES for column in bundles.binner.columns]
+        self._columns = splitting.Columns(
             bundles.bundle_of,
             bundles.code_of,
             bundles.sizes,
-            bundles.binner.n_bins,
-            bundles.binner.categorical,
-            train.has_missing,
-            train.has_other,
+            np.array([column.n_bins for column in bundles.binner.columns]),
+            np.array([column.categorical for column in bundles.binner.columns]),
+            np.array([(codes == MISSING).any() for codes in there]),
+            np.array([(codes == other).any() for codes, other in zip(there, others, strict=True)]),
             np.zeros(len(bundles.bundle_of), dtype=np.int8) if growing.orders is None else growing.orders,
             self._ranks(mass_of),
         )
-        self._is_categorical = bundles.binner.categorical.tolist()
         self._n_codes = [column.n_codes for column in bundles.binner.columns]
         n_features = len(bundles.bundle_of)
-        allowed, found = np.empty(n_features, dtype=np.bool_), splitting.Found.room(n_features)
-        hist = np.empty((N_CODES, 2), dtype=np.int64)
-        histograms = np.zeros((len(bundles.sizes), 2, 2, N_CODES), dtype=np.int64)
-        known = histograms, mass_of, columns, allowed, found, Grown.room(), hist
-        self._search = splitting.Search(*known)
-        self._part = np.empty_like(histograms if growing.shape.depth > 1 else histograms[:0])
+        found = splitting.Found(
+            *room(
+                (np.float64, n_features),
+                (np.int64, n_features),
+                (np.bool_, n_features),
+                (np.bool_, n_features, N_CODES),
+                (np.int64, n_features, N_CODES),
+                (np.float64, n_features, N_CODES),
+            )
+        )
+        found.order[:] = np.arange(N_CODES)
+        of_bundles = np.int64, len(bundles.sizes), 2, 2, N_CODES
+        histograms, allowed, hist = room(of_bundles, (np.bool_, n_features), (np.int64, N_CODES, 2))
+        grown = Grown(*room(*GROWN))
+        self._search = splitting.Search(histograms, mass_of, self._columns, allowed, found, grown, hist)
+        self._part = np.empty_like(histograms if growing.shape.depth > 1 else histograms[:0])  # of one side
+        n_leaves = self.train.n_groups * MAX_LEAVES  # of each class
+        factors = np.float64, 2 * self.train.n_groups, MAX_LEAVES
+        self._plan = boosting.Plan(*room(factors, (np.int64, 2 * n_leaves + 1), (np.float64, n_leaves)))
 
-    def _place(self, train: CodedSample) -> Any:
-        return train.sample.place(train.codes, self._bundles.bundle_of)
-
-    def _start(self, start: Floats) -> Classes:
-        """Give all rows their weights; SMOTEBoost has rows that come later."""
-        classes = boosting.start_classes(self.train.cell_mass, start)
-        self.rows.start_weights(start, classes)
-        return classes
+    def _place(self, train: CodedSample, start: Floats) -> tuple[Any, Classes]:
+        """Place all rows to train on and give them their weights; SMOTEBoost has rows that come later."""
+        rows = train.sample.place(train.codes, self._bundles.bundle_of)
+        classes = boosting.start_classes(train.sample.cell_mass, start)
+        rows.start_weights(start, classes)
+        return rows, classes
 
     def update_histograms(self) -> Integers:
         """The weight of each class in each bin, ``[bundle, class, even or odd place, joint code]``, in integers.
@@ -179,7 +192,7 @@ class TreeLearner:
         order = np.tile(np.arange(N_CODES), (len(bundles.bundle_of), 1))
         if row is None:
             return order
-        for f in np.flatnonzero(bundles.binner.categorical):
+        for f in (f for f, column in enumerate(bundles.binner.columns) if column.categorical):
             sums = np.zeros((2, N_CODES), dtype=np.int64)
             for y in (0, 1):
                 np.add.at(sums[y], bundles.code_of[f], mass_of[y, bundles.bundle_of[f]])
@@ -202,7 +215,7 @@ class TreeLearner:
 
         With votes of any size all rows are multiplied by exp(-y·h), and misclassified ones by C too.
         """
-        limits, classes, plan = self._limits, self.classes, boosting.Plan.room(self.train.n_groups)
+        limits, classes, plan = self._limits, self.classes, self._plan
         votes, shares, leaf_mass = trained.votes, trained.shares, np.asarray(trained.leaf_mass)
         known = votes, shares, costs, self.train.cell_mass, leaf_mass
         boosting.plan_weights(UPDATES[update], float(alpha), *known, limits, classes, plan)
@@ -243,7 +256,7 @@ class TreeLearner:
             if feature == NONE:
                 splits.append(None)
                 continue
-            if self._is_categorical[feature]:
+            if self._columns.categorical[feature]:
                 at = tuple((1 + np.flatnonzero(goes_left[1 : self._n_codes[feature]])).tolist())
             splits.append(Split(feature, at, missing_left, gain))
         root, right, left = splits
@@ -252,16 +265,18 @@ class TreeLearner:
     def ensemble(self, models: list[Tree], alphas: Floats) -> TreeRounds:
         """What remains after training."""
         bundles = self._bundles
-
-        def count(pairs: Any) -> Any:
-            return self.rows.count_pairs(place_pairs(pairs, bundles.bundle_of, bundles.code_of))
-
-        return TreeRounds.counted(bundles.binner, models, alphas, count, self.train.masses.unit)
+        return TreeRounds.counted(
+            bundles.binner,
+            models,
+            alphas,
+            lambda pairs: self.rows.count_pairs(place_pairs(pairs, bundles.bundle_of, bundles.code_of)),
+            self.train.masses.unit,
+        )
 
     def selection_margins(self, ensemble: Any) -> Callable[[], Iterator[Floats]]:
         """A function that goes through the margins of the ``selection`` rows again, without the rest of the learner."""
         bundles = self._bundles
-        return ensemble.staged_on(self.selection_rows.codes_on_host(), bundles.bundle_of, bundles.code_of)  # type: ignore[no-any-return]
+        return partial(ensemble.staged_codes, self.selection_rows.codes_on_host(), bundles.bundle_of, bundles.code_of)
 
 
 class Several:
@@ -298,8 +313,31 @@ class Several:
             learner.weighing(1.0),
         )
         n_groups, n_kept = learner.train.n_groups, len(others) if keeps_leaves else 0
-        self._scratch = boosting.Scratch.room(n_groups, len(self._train.blocks), len(self._other.blocks))
-        self._records = boosting.Records.room(most, n_groups, n_kept, has_others and (by_others or not keeps_leaves))
+        scratch = room(
+            (np.int64, len(self._train.blocks), N_KINDS),
+            (np.int64, len(self._other.blocks), N_KINDS),
+            (np.float64, MAX_LEAVES),
+            (np.float64, N_CODES),
+            (np.float64, n_groups),
+            (np.float64, n_groups, 2),
+        )
+        self._scratch = boosting.Scratch(*[*scratch, learner._plan, FOUR_LEAVES])
+        n_counted = most if has_others and (by_others or not keeps_leaves) else 0
+        self._records = boosting.Records(
+            *room(
+                (np.int64, most, 3),
+                (np.int64, most, 3),
+                (np.bool_, most, 3),
+                (np.float64, most, 3),
+                *([(np.float64, most, MAX_LEAVES)] * 2),
+                *([(np.float64, most)] * 3),
+                (np.float64, most, n_groups, 2),
+                *([(np.float64, most, n_groups, 2, 2)] * 2),
+                (np.float64, n_counted, n_groups, 2, 2),
+                (np.uint8, most, n_kept),
+                (np.bool_, most, 3, N_CODES),
+            )
+        )
 
     def next(self, n_rounds: int) -> tuple[list[Round], str | None]:
         """The next rounds, and why there are no more of them."""
@@ -334,16 +372,15 @@ class Several:
         return rounds, WHY.get(why)
 
 
-def read_partners(interaction_cst: Any, names: list[str]) -> NDArray[np.bool_]:
-    """Sets of columns as ``[set, column]``: a tree asks only about columns of one set, or about one column.
+def read_shape(max_depth: int, interaction_cst: Any, names: list[str]) -> Shape:
+    """How deep trees are, and which columns they may ask about together.
 
     Columns that no set names are a set of their own, as in scikit-learn.
     """
     n_columns = len(names)
-    if interaction_cst is None or (isinstance(interaction_cst, str) and interaction_cst == "pairwise"):
-        return np.ones((1, n_columns), dtype=np.bool_)
-    if isinstance(interaction_cst, str):  # "no_interactions"
-        return np.zeros((0, n_columns), dtype=np.bool_)
+    if interaction_cst is None or isinstance(interaction_cst, str):
+        n_sets = 0 if interaction_cst == "no_interactions" else 1
+        return Shape(max_depth, np.ones((n_sets, n_columns), dtype=np.bool_))
     sets = []
     for members in interaction_cst:
         if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__"):
@@ -356,7 +393,7 @@ def read_partners(interaction_cst: Any, names: list[str]) -> NDArray[np.bool_]:
     partners = np.zeros((len(sets), n_columns), dtype=np.bool_)
     for k, members in enumerate(sets):
         partners[k, list(members)] = True
-    return partners
+    return Shape(max_depth, partners)
 
 
 def read_orders(monotonic_cst: Any, names: list[str], binner: Binner) -> NDArray[np.int8] | None:

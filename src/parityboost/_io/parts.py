@@ -31,7 +31,7 @@ from .._choice import menu, promise
 from .._choice.wishes import COSTS, Wishes
 from .._model import calibration, dial, glass_box, trees
 from .._model import tables as score_tables
-from .._model.dial import WEIGHTS
+from .._model.dial import WEIGHTS, blend
 from .._model.groups import GroupSource
 from .._table.binning import Binner, CategoricalColumn, NumericColumn
 from .json_values import decode_distinct, encode_value, whole
@@ -591,7 +591,9 @@ class Average(Record):
             calibrator = self.calibrator.read()
         box = glass_box.GlassBox(about, threshold, binner, effects, importances, spread, calibrator, found)
         if self.menu is None:  # before version 3 there was none: such a model stays where it was
-            return box if found is None else replace(box, effects=found.effects(self.fairness), dial=None)
+            return (
+                box if found is None else replace(box, effects=blend(found.plain, found.fair, self.fairness), dial=None)
+            )
         with at("menu"):
             box = replace(box, **self.menu.read(about, binner, (1.0,) if found is None else found.weights))
         if self.fairness != box.fairness:

@@ -36,15 +36,10 @@ class Calibrator(NamedTuple):
         used = mass > 0
         centres = np.bincount(bins, w * x, minlength=MAX_BINS)[used] / mass[used]
         shares = _rising(np.bincount(bins, w * y, minlength=MAX_BINS)[used] / mass[used], mass[used])
-        return cls.through(centres, shares)
-
-    @classmethod
-    def through(cls, x: Floats, y: Floats) -> Calibrator:
-        """Straight between points of rising x, and level beyond them."""
-        slopes = np.diff(y) / np.diff(x)
-        slopes = np.concatenate([[0.0], slopes, [0.0]])
-        intercepts = np.concatenate([[y[0]], y[:-1] - slopes[1:-1] * x[:-1], [y[-1]]])
-        return cls(x, intercepts, slopes)
+        # Straight between these points, and level beyond them.
+        slopes = np.concatenate([[0.0], np.diff(shares) / np.diff(centres), [0.0]])
+        intercepts = np.concatenate([shares[:1], shares[:-1] - slopes[1:-1] * centres[:-1], shares[-1:]])
+        return cls(centres, intercepts, slopes)
 
     def at(self, margins: Floats) -> Floats:
         """The probability of the positive class."""

@@ -30,10 +30,6 @@ class Dial:
     orders: NDArray[np.int8] | None  # per feature 1 or -1 if the score may only rise or fall with it
     weights: tuple[float, ...]  # those that keep the orders
 
-    def effects(self, w: float) -> Effects:
-        """The tables of a blend."""
-        return blend(self.plain, self.fair, w)
-
     def spread(self, w: float) -> Floats:
         """How far the trainings of a blend differ."""
         plain, fair = self.spreads
@@ -51,7 +47,7 @@ class Dial:
         """The position of a weight among those that thresholds were chosen for."""
         at = nearest(w)
         if at >= len(self.weights):
-            beyond = self.effects(WEIGHTS[len(self.weights)])
+            beyond = blend(self.plain, self.fair, WEIGHTS[len(self.weights)])
             names = [binner.columns[feature].name for feature in unordered(beyond, self.orders, binner)]
             raise ValueError(
                 f"fairness must be at most {self.weights[-1]} for monotonic_cst to hold, got {w!r}: above 1 the plain "
@@ -92,14 +88,15 @@ def blend(plain: Effects, fair: Effects, w: float) -> Effects:
     """F₀ + w·(F₁ − F₀); at 0 and 1 the tables themselves."""
     if w in (0.0, 1.0):
         return fair if w else plain
-    return Effects(
-        _between(plain.tables, fair.tables, w),
-        tuple(replace(a, scores=_between(a.scores, b.scores, w)) for a, b in zip(plain.pairs, fair.pairs, strict=True)),
+    tables, *scores = (
+        on_grid(a + w * (b - a))
+        for a, b in [
+            (plain.tables, fair.tables),
+            *((a.scores, b.scores) for a, b in zip(plain.pairs, fair.pairs, strict=True)),
+        ]
     )
-
-
-def _between(plain: Floats, fair: Floats, w: float) -> Floats:
-    return on_grid(plain + w * (fair - plain))
+    pairs = (replace(pair, scores=scores) for pair, scores in zip(plain.pairs, scores, strict=True))
+    return Effects(tables, tuple(pairs))
 
 
 def nearest(w: Any) -> int:

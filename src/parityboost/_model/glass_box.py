@@ -33,7 +33,7 @@ from .._table.reading import Labels
 from .._table.sources import read_table
 from ..notions import Viewed
 from .calibration import Calibrator, calibrator_of
-from .dial import Dial
+from .dial import Dial, blend
 from .groups import GroupSource
 from .tables import Effects, plain_state
 
@@ -81,20 +81,29 @@ class About:
         is_given = not settings.choose_theta and not isinstance(settings.threshold, str)
         return None if is_given else Wishes(max_violation=settings.max_violation)
 
-    def say_views(self) -> list[str]:
-        """Which crossed groups are compared beside each attribute, if some are too small."""
-        crossed = [view for view in self.settings.notion.views if len(view.positions) > 1]
-        if self.grouping.groups != "both" or (crossed and -1 not in crossed[0].group_of):
-            return []
-        small = [group for k, group in enumerate(self.groups) if not crossed or crossed[0].group_of[k] < 0]
-        if crossed:
-            return [
-                f"{crossed[0].name!r} compares {first_few(group_names(crossed[0].groups))}; left out are "
+    def notes(self, stated: Any) -> list[str]:
+        """What was decided where nobody said so: of labels that are text, if the positive one was not ``stated``, the
+        alphabet decides; and crossed groups that are too small are not compared beside each attribute.
+        """
+        negative, positive = self.labels.outcomes.tolist()
+        found = []
+        if stated is None and isinstance(positive, str):
+            found.append(
+                f"{positive!r} is taken as the positive label, because it comes after {negative!r} in the alphabet: "
+                f"positive={positive!r} or positive={negative!r} says which one is meant"
+            )
+        crossed = next((view for view in self.settings.notion.views if len(view.positions) > 1), None)
+        if self.grouping.groups == "both" and crossed is None:
+            found.append(
+                f"no two crossed groups have {LEAST_CROSSED} rows of either class: each attribute is compared by itself"
+            )
+        elif self.grouping.groups == "both" and crossed is not None and -1 in crossed.group_of:
+            small = [group for group, of in zip(self.groups, crossed.group_of, strict=True) if of < 0]
+            found.append(
+                f"{crossed.name!r} compares {first_few(group_names(crossed.groups))}; left out are "
                 f"{first_few(group_names(small))}, which are unknown or have fewer than {LEAST_CROSSED} rows of a class"
-            ]
-        return [
-            f"no two crossed groups have {LEAST_CROSSED} rows of either class: each attribute is compared by itself"
-        ]
+            )
+        return found
 
     def with_groups(self, groups: NDArray[Any]) -> About:
         """With others behind the groups: combinations of known values, of which views are compared."""
@@ -300,7 +309,9 @@ class GlassBox(FittedModel):
     def effects_at(self, stage: int) -> Effects:
         """The tables of another stage of the menu's, with the steps of the sensitive column that it has."""
         assert self.menu is not None
-        effects = self.unshifted if self.dial is None else self.dial.effects(self.menu.weight(stage))
+        effects = (
+            self.unshifted if self.dial is None else blend(self.dial.plain, self.dial.fair, self.menu.weight(stage))
+        )
         return self._shifted(effects, stage, 1.0)
 
     @property
@@ -360,7 +371,7 @@ class GlassBox(FittedModel):
     @property
     def blend(self) -> int:
         """Which of the menu's blends it is."""
-        return 0 if self.menu is None else self.menu.place(self.stage)[0]
+        return 0 if self.menu is None else self.stage // len(self.menu.shifts)
 
     @property
     def group_thresholds(self) -> Floats | None:

@@ -2,12 +2,12 @@
 
 Codes that nothing in a pair tells apart share a row or column of its table: only what is in use is kept. The tables are
 multiples of the grid of α, and so is whatever is moved between them: they add up to the same score to the last bit.
+The mean of several trainings' tables, rounded to that grid, is as exact as the tables of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from .._table.sources import place_sources, read_sources
 
 # Rows are predicted in blocks whose codes take up about so many bytes, but not in blocks of less than MIN_BLOCK_ROWS.
 BLOCK_BYTES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1 << 20, 1 << 10, 1 << 16
+AT_ONCE = 6  # numbers of a byte each that fit into one of eight bytes, behind another
 PLACED_ROWS = 1 << 24  # at a time on a graphics card: their codes, and one column of their values
 
 
@@ -77,24 +78,13 @@ class Effects:
         """
         if not self.pairs:
             return self
-        pairs = (
-            replace(pair, scores=pair.scores - rows[:, None] - columns[None, :])
-            for pair, (rows, columns) in zip(self.pairs, self._additive, strict=True)
-        )
-        return Effects(self.alone, tuple(pairs))
-
-    @cached_property
-    def alone(self) -> Floats:
-        """What each feature does on its own, ``[feature, code]``."""
-        tables = self.tables.copy()
-        for pair, parts in zip(self.pairs, self._additive, strict=True):
-            for feature, cell_of, part in zip(pair.features, (pair.row_of, pair.column_of), parts, strict=True):
-                tables[feature] += part[cell_of]
-        return tables
-
-    @cached_property
-    def _additive(self) -> list[tuple[Floats, Floats]]:
-        return [_additive_part(pair.scores, pair.weight) for pair in self.pairs]
+        tables, pairs = self.tables.copy(), []
+        for pair in self.pairs:
+            (first, second), (rows, columns) = pair.features, _additive_part(pair.scores, pair.weight)
+            tables[first] += rows[pair.row_of]
+            tables[second] += columns[pair.column_of]
+            pairs.append(replace(pair, scores=pair.scores - rows[:, None] - columns[None, :]))
+        return Effects(tables, tuple(pairs))
 
     @cached_property
     def layout(self) -> Layout:
@@ -107,7 +97,7 @@ class Effects:
 
     def margins(self, codes: Codes, bundle_of: NDArray[Any], code_of: NDArray[Any], rows: Any) -> Floats:
         """The margins of some rows that are there as joint codes."""
-        layout, margin = self.layout.joint(bundle_of, code_of), np.zeros(len(rows))
+        layout, margin = Layout(self, bundle_of, code_of), np.zeros(len(rows))
         layout.add(codes[np.array(layout.used, dtype=np.intp)[:, None], rows], margin)
         return margin
 
@@ -140,35 +130,32 @@ def plain_state(value: Any) -> dict[str, Any]:
 
 
 class Layout:
-    """Tables in the order in which prediction reads them."""
+    """Tables in the order in which prediction reads them.
 
-    def __init__(self, effects: Effects) -> None:
-        tables = effects.tables
-        alone = np.flatnonzero(tables.any(axis=1)).tolist()
+    For joint codes column f is in place ``place_of[f]``, and its code is ``code_of[f]`` of that.
+    """
+
+    def __init__(
+        self, effects: Effects, place_of: NDArray[Any] | None = None, code_of: NDArray[Any] | None = None
+    ) -> None:
+        alone = np.flatnonzero(effects.tables.any(axis=1)).tolist()
         pairs = [pair for pair in effects.pairs if pair.scores.any()]
-        self.used = sorted({*alone, *(f for pair in pairs for f in pair.features)})  # features, in this order
-        place = {f: k for k, f in enumerate(self.used)}
-        self._tables = [(place[f], tables[f]) for f in alone]
+        features = np.array(sorted({*alone, *(f for pair in pairs for f in pair.features)}), dtype=np.intp)
+        used, places = np.unique(features if place_of is None else place_of[features], return_inverse=True)
+        self.used, place = used.tolist(), dict(zip(features.tolist(), places.tolist(), strict=True))
+        codes: Any = {f: slice(None) if code_of is None else code_of[f] for f in place}
+        self._tables = [(place[f], effects.tables[f][codes[f]]) for f in alone]
         self._columns = np.array([[place[f] for f in pair.features] for pair in pairs], dtype=np.int64).reshape(-1, 2)
-        self._row_of = np.array([pair.row_of for pair in pairs]).reshape(-1, N_CODES)
-        self._column_of = np.array([pair.column_of for pair in pairs]).reshape(-1, N_CODES)
+        sides = [
+            (pair.row_of[codes[first]], pair.column_of[codes[second]])
+            for pair in pairs
+            for first, second in [pair.features]
+        ]
+        self._row_of, self._column_of = np.array(sides, dtype=np.uint8).reshape(-1, 2, N_CODES).swapaxes(0, 1).copy()
         self._widths = np.array([pair.scores.shape[1] for pair in pairs], dtype=np.int64)
         sizes = np.array([pair.scores.size for pair in pairs], dtype=np.int64)
         self._starts = np.cumsum(sizes) - sizes
         self._steps = np.concatenate([np.empty(0), *(pair.scores.ravel() for pair in pairs)])
-
-    def joint(self, place_of: NDArray[Any], code_of: NDArray[Any]) -> Layout:
-        """The same for joint codes: column f is in place ``place_of[f]``, its code is ``code_of[f]`` of that."""
-        other = copy(self)
-        features = np.array(self.used, dtype=np.intp)
-        places, place = np.unique(place_of[features], return_inverse=True)
-        other.used = places.tolist()
-        other._tables = [(int(place[k]), table[code_of[features[k]]]) for k, table in self._tables]
-        first, second = features[self._columns].T
-        every = np.arange(len(self._columns))[:, None]
-        other._row_of, other._column_of = self._row_of[every, code_of[first]], self._column_of[every, code_of[second]]
-        other._columns = place[self._columns]
-        return other
 
     def add(self, codes: Any, margin: Any) -> None:
         """Add the scores of rows to their margins; ``codes[k]`` is of the k-th feature in use."""
@@ -196,8 +183,62 @@ def _placed_margin(binner: Binner, sources: list[Any], layout: Layout) -> Floats
     return margin
 
 
+def average(
+    parts: Sequence[Effects], factors: Sequence[float], n_codes: Sequence[int], count: CountPairs, unit: float
+) -> Effects:
+    """The sum of tables, each times its factor. Pairs get the weight of all training rows in their cells; only the
+    first ``n_codes[feature]`` codes occur.
+    """
+    tables = on_grid(np.sum([f * part.tables for part, f in zip(parts, factors, strict=True)], axis=0))
+    found: dict[tuple[int, int], list[tuple[Pair, float]]] = {}
+    for part, factor in zip(parts, factors, strict=True):
+        for pair in part.pairs:
+            found.setdefault(pair.features, []).append((pair, factor))
+    cells = []
+    for features, weighted in sorted(found.items()):
+        row_of, column_of = (
+            common_cells([getattr(pair, side)[: n_codes[f]] for pair, _ in weighted])
+            for side, f in zip(("row_of", "column_of"), features, strict=True)
+        )
+        cells.append(PairCells(features, row_of, column_of))
+    pairs = []
+    for (features, row_of, column_of), counts in zip(cells, count(cells), strict=True):
+        weighted = found[features]
+        rows, columns = first_of_each(row_of), first_of_each(column_of)
+        each = [f * pair.scores[np.ix_(pair.row_of[rows], pair.column_of[columns])] for pair, f in weighted]
+        weight = counts.astype(np.float64) * unit
+        pairs.append(Pair(features, row_of, column_of, on_grid(np.sum(each, axis=0)), weight))
+    return Effects(tables, tuple(pairs))
+
+
+def common_cells(cells: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Number the codes so that those have the same number which have it in each of the tables."""
+    common = np.zeros(len(cells[0]), dtype=np.int64)
+    for start in range(0, len(cells), AT_ONCE):
+        for cell in cells[start : start + AT_ONCE]:
+            common = common * N_CODES + cell
+        common = in_order(common)  # in the order of their first codes: missing stays 0
+    numbers = np.zeros(N_CODES, dtype=np.uint8)  # a code that never occurs is like missing
+    numbers[: len(common)] = common
+    return numbers
+
+
+def covariance(first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
+    """Of two tables per ensemble, entry by entry; of one ensemble 0."""
+    a, b = (np.array(tables) - np.mean(tables, axis=0) for tables in (first, second))
+    found: Floats = (a * b).sum(axis=0) / max(len(a) - 1, 1)
+    return found
+
+
+def differences(alone: Sequence[Floats], factors: Sequence[float]) -> Floats:
+    """The standard deviation over ensembles of what each feature does on its own, per code."""
+    scaled = np.array([factor * len(alone) * tables for tables, factor in zip(alone, factors, strict=True)])
+    spread: Floats = scaled.std(axis=0, ddof=1) if len(alone) > 1 else np.zeros((scaled.shape[1], N_CODES))
+    return spread
+
+
 def place_pairs(pairs: list[PairCells], place_of: NDArray[Any], code_of: NDArray[Any]) -> list[tuple[Any, ...]]:
-    """The cells of pairs for joint codes, as the engine has them; see :meth:`Layout.joint`."""
+    """The cells of pairs for joint codes, as the engine has them; see :class:`Layout`."""
     return [
         (
             int(place_of[first]),

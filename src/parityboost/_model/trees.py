@@ -6,9 +6,8 @@ about one column, so it is the sum of functions of one column or two each, and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,11 +48,6 @@ class Tree(NamedTuple):
     right: Split | None
     votes: tuple[float, ...]  # of the four leaves from left to right; twice the same where a side is one leaf
     confidences: tuple[float, ...]  # share of a leaf's weight that belongs to the class it votes for
-
-    @property
-    def size(self) -> float:
-        """How far it moves a margin, about."""
-        return float(np.sum(np.abs(self.votes)) / len(self.votes))  # Python's own sum rounds otherwise from 3.12 on
 
     @property
     def splits(self) -> list[Split]:
@@ -102,12 +96,34 @@ class TreeRounds:
         return {feature for tree in self.learners for feature in tree.features}
 
     def effects(self, theta: int) -> Effects:
-        """The first θ trees as tables, as their votes add up."""
-        uses = _find_uses(self.learners[:theta])
-        all_cells = [PairCells(pair.features, pair.row_of, pair.column_of) for pair in self.support]
-        cells = all_cells if theta == len(self.learners) else _pair_cells(uses)
-        support = {pair.features: pair for pair in self.support}
-        return _add_up(uses, cells, self.alphas, len(self.binner.columns), support)
+        """The first θ trees as tables, as their votes add up.
+
+        Sums are of multiples of a grid, so exact, and a product of matrices may add them up.
+        """
+        uses, tables = _find_uses(self.learners[:theta]), np.zeros((len(self.binner.columns), N_CODES))
+        for features, is_here, votes in _votes_of(uses, self.alphas, sorted(uses.alone)):
+            used, first = np.unique(features, return_index=True)
+            tables[used] += np.add.reduceat(np.where(is_here, votes, 0.0), first, axis=0)
+        cells = [PairCells(pair.features, pair.row_of, pair.column_of) for pair in self.support]
+        if theta < len(self.learners):
+            cells = _pair_cells(uses)
+        support, pairs = {pair.features: pair for pair in self.support}, []
+        for pair, row_of, column_of in cells:
+            rows, columns = first_of_each(row_of), first_of_each(column_of)
+            scores = np.zeros((len(rows), len(columns)))
+            for root_first, is_here, votes in _votes_of(uses, self.alphas, uses.pairs[pair]):
+                by_row = np.where(root_first[:, None], is_here[:, rows], votes[:, rows])
+                by_column = np.where(root_first[:, None], votes[:, columns], is_here[:, columns])
+                scores += by_row.T @ by_column
+            fine = support[pair]  # of these cells, or of finer ones
+            weight = fine.weight
+            if row_of is not fine.row_of:
+                codes_of = (np.unique(cell_of, return_index=True)[1] for cell_of in (fine.row_of, fine.column_of))
+                at = np.ix_(*(cell_of[codes] for cell_of, codes in zip((row_of, column_of), codes_of, strict=True)))
+                weight = np.zeros_like(scores)
+                np.add.at(weight, at, fine.weight)
+            pairs.append(Pair(pair, row_of, column_of, scores, weight))
+        return Effects(tables, tuple(pairs))
 
     def model(self, about: About, theta: int, threshold: Any) -> GlassBox:
         """The first θ trees and a threshold. The tables are kept for the next time that θ is the same."""
@@ -122,7 +138,9 @@ class TreeRounds:
         """Each feature's share of the first θ trees' weights, which a tree divides among its splits by their gain."""
         shares = np.zeros(len(self.binner.columns))
         for tree, alpha in zip(self.learners[:theta], self.alphas[:theta], strict=True):
-            size, splits = alpha * tree.size, tree.splits
+            splits = tree.splits
+            # Python's own sum rounds otherwise from 3.12 on.
+            size = alpha * float(np.sum(np.abs(tree.votes)) / len(tree.votes))  # how far it moves a margin, about
             gains = np.sum([split.gain for split in splits])
             if len(splits) == 1 or not gains > 0.0:
                 shares[tree.root.feature] += size
@@ -160,10 +178,6 @@ class TreeRounds:
                 add_tree(*columns, *sides, votes, margin)
             yield margin.copy()
 
-    def staged_on(self, codes: Codes, row_of: NDArray[Any], code_of: NDArray[Any]) -> Callable[[], Iterator[Floats]]:
-        """A function that goes through the margins of some rows after each round, as often as it is called."""
-        return partial(self.staged_codes, codes, row_of, code_of)
-
 
 @dataclass(frozen=True)
 class EstimatorRounds:
@@ -191,14 +205,14 @@ class _Uses(NamedTuple):
     lefts: NDArray[np.bool_]  # [split, code]: whether the code goes left
     votes: Floats  # [tree, leaf], from left to right
     alone: list[tuple[int, int, bool, int]]  # feature, tree, left side, split below or -1 for none
-    pairs: dict[tuple[int, int], list[tuple[int, bool, int, bool]]]  # tree, left side, split below, root comes first
+    pairs: dict[tuple[int, int], list[tuple[bool, int, bool, int]]]  # whether the root comes first, and the same
 
 
 def _find_uses(trees: list[Tree]) -> _Uses:
     """Go through the trees once. Split j is the first one of tree j, the others follow."""
     splits = [tree.root for tree in trees]
     alone: list[tuple[int, int, bool, int]] = []
-    pairs: dict[tuple[int, int], list[tuple[int, bool, int, bool]]] = {}
+    pairs: dict[tuple[int, int], list[tuple[bool, int, bool, int]]] = {}
     for j, tree in enumerate(trees):
         root = tree.root.feature
         for left, split, votes in ((True, tree.left, tree.votes[:2]), (False, tree.right, tree.votes[2:])):
@@ -210,7 +224,7 @@ def _find_uses(trees: list[Tree]) -> _Uses:
             if other == root:
                 alone.append((root, j, left, k))
             else:
-                pairs.setdefault((min(root, other), max(root, other)), []).append((j, left, k, root < other))
+                pairs.setdefault((min(root, other), max(root, other)), []).append((root < other, j, left, k))
     every_vote = np.array([tree.votes for tree in trees], dtype=np.float64)
     return _Uses(np.array([split.goes_left for split in splits]), every_vote, alone, dict(sorted(pairs.items())))
 
@@ -220,8 +234,8 @@ def _pair_cells(uses: _Uses) -> list[PairCells]:
     return [
         PairCells(
             pair,
-            cells_of(uses.lefts[[j if root_first else k for j, _, k, root_first in sides]]),
-            cells_of(uses.lefts[[k if root_first else j for j, _, k, root_first in sides]]),
+            cells_of(uses.lefts[[j if root_first else k for root_first, j, _, k in sides]]),
+            cells_of(uses.lefts[[k if root_first else j for root_first, j, _, k in sides]]),
         )
         for pair, sides in uses.pairs.items()
     ]
@@ -238,53 +252,17 @@ def cells_of(lefts: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return in_order(keys).astype(np.uint8)
 
 
-def _add_up(
-    uses: _Uses, cells: list[PairCells], alphas: Floats, n_features: int, support: dict[tuple[int, int], Pair]
-) -> Effects:
-    """What the trees' votes add up to. ``support`` has the sample weights, in these cells or finer ones.
-
-    Sums are of multiples of a grid, so exact, and a product of matrices may add them up.
-    """
-    tables = np.zeros((n_features, N_CODES))
-    for some in _parts(sorted(uses.alone)):
-        features, trees, lefts, below = (np.array(part) for part in zip(*some, strict=True))
-        is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
-        used, first = np.unique(features, return_index=True)
-        tables[used] += np.add.reduceat(np.where(is_here, votes, 0.0), first, axis=0)
-    pairs = []
-    for pair, row_of, column_of in cells:
-        rows, columns = first_of_each(row_of), first_of_each(column_of)
-        scores = np.zeros((len(rows), len(columns)))
-        for some in _parts(uses.pairs[pair]):
-            trees, lefts, below, root_first = (np.array(part) for part in zip(*some, strict=True))
-            is_here, votes = _votes_below(uses, alphas, trees, lefts, below)
-            by_row = np.where(root_first[:, None], is_here[:, rows], votes[:, rows])
-            by_column = np.where(root_first[:, None], votes[:, columns], is_here[:, columns])
-            scores += by_row.T @ by_column
-        fine = support[pair]
-        weight = fine.weight
-        if row_of is not fine.row_of:
-            codes_of = (np.unique(cell_of, return_index=True)[1] for cell_of in (fine.row_of, fine.column_of))
-            at = np.ix_(*(cell_of[codes] for cell_of, codes in zip((row_of, column_of), codes_of, strict=True)))
-            weight = np.zeros_like(scores)
-            np.add.at(weight, at, fine.weight)
-        pairs.append(Pair(pair, row_of, column_of, scores, weight))
-    return Effects(tables, tuple(pairs))
-
-
-def _parts(sides: list[Any]) -> list[list[Any]]:
-    """Some sides at a time, so that what is made of them does not take much memory."""
-    return [sides[start : start + AT_ONCE] for start in range(0, len(sides), AT_ONCE)]
-
-
-def _votes_below(
-    uses: _Uses, alphas: Floats, trees: NDArray[np.intp], lefts: NDArray[np.bool_], below: NDArray[np.intp]
-) -> tuple[NDArray[np.bool_], Floats]:
+def _votes_of(
+    uses: _Uses, alphas: Floats, sides: Sequence[tuple[int, int, bool, int]]
+) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_], Floats]]:
     """Of one side of each tree: which codes of the first split are there, and α times the votes per code asked below.
 
-    Where nothing is asked below, -1, all codes have the same vote.
+    Where nothing is asked below, -1, all codes have the same vote. Some sides at a time, with what comes first of each,
+    so that they do not take much memory.
     """
-    is_here = uses.lefts[trees] == lefts[:, None]
-    votes = alphas[trees, None] * np.where(lefts[:, None], uses.votes[trees, :2], uses.votes[trees, 2:])
-    is_first = uses.lefts[below] | (below < 0)[:, None]
-    return is_here, np.where(is_first, votes[:, :1], votes[:, 1:])
+    for start in range(0, len(sides), AT_ONCE):
+        first, trees, lefts, below = (np.array(part) for part in zip(*sides[start : start + AT_ONCE], strict=True))
+        is_here = uses.lefts[trees] == lefts[:, None]
+        votes = alphas[trees, None] * np.where(lefts[:, None], uses.votes[trees, :2], uses.votes[trees, 2:])
+        is_first = uses.lefts[below] | (below < 0)[:, None]
+        yield first, is_here, np.where(is_first, votes[:, :1], votes[:, 1:])

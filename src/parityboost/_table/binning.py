@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from .._arrays import MAX_CATEGORIES, MISSING, N_CODES, X_BINNED_DTYPE, Codes, Floats, Integers, Rows, to_host
 from .._caller import warn_caller
 from .._engine.threads import Team, kernels_for
-from .sources import CategorySource, NumberSource, Source, raise_infinite
+from .sources import CategorySource, NumberSource, PlacedNumbers, Source, raise_infinite
 from .values import plain, sort_key
 
 Keys = NDArray[np.uint64]
@@ -68,10 +69,6 @@ class NumericColumn:
         """How many codes there are, from 0 on."""
         return self.n_bins + 1
 
-    def n_used(self, coded: list[Codes]) -> int:
-        """How many codes there have to be for some rows."""
-        return self.n_bins + 1
-
     @classmethod
     def fit(cls, source: Source, rows: Rows, weights: NDArray[Any] | None, max_bins: int) -> NumericColumn:
         """Learn the bins from some rows; ``weights`` belong to these rows."""
@@ -82,7 +79,7 @@ class NumericColumn:
             distinct = np.sort(distinct[:n_distinct])
             stretches = Stretches(distinct, distinct, np.ones(n_distinct))
         else:
-            stretches = find_stretches(values, source.place(weights))
+            stretches = find_stretches(values, source.place(weights) if isinstance(source, PlacedNumbers) else weights)
         return cls.of(source.name, stretches, max_bins)
 
     @classmethod
@@ -102,7 +99,8 @@ class NumericColumn:
     def encode(self, source: Any, rows: Rows) -> Codes:
         """Codes of some rows."""
         if self.n_bins == 0:  # nothing was learnt about it: whatever it holds is unseen
-            return np.full(n_rows_of(rows, source), MISSING, dtype=X_BINNED_DTYPE)
+            unseen: Codes = np.full(len(source), MISSING, dtype=X_BINNED_DTYPE)[to_host(rows)]
+            return unseen
         values = source.floats(rows)
         codes = np.empty_like(values, dtype=X_BINNED_DTYPE)
         if not kernels_for(values).encode_numbers(values, self.edges, codes):
@@ -150,10 +148,6 @@ class CategoricalColumn:
     def n_codes(self) -> int:
         """How many codes there are, from 0 on."""
         return max(self.other, self.n_bins) + 1
-
-    def n_used(self, coded: list[Codes]) -> int:
-        """How many codes there have to be for some rows."""
-        return max([self.n_bins, *(int(codes.max()) for codes in coded if len(codes))]) + 1
 
     @classmethod
     def fit(
@@ -245,14 +239,10 @@ class Binner:
         ranking: Ranking | None = None,
     ) -> Binner:
         """Learn the bins from ``rows`` only; ``weights`` belong to these rows, and so does the ranking."""
-        given = rows, weights, max_bins
-
-        def fit(j: int) -> Column:
-            if categorical[j]:
-                return CategoricalColumn.fit(sources[j], *given, ranking)
-            return NumericColumn.fit(sources[j], *given)
-
-        return cls(tuple(for_each(len(sources), fit, team, n_rows_of(rows, sources[0]))))
+        of_categories = partial(CategoricalColumn.fit, ranking=ranking)
+        fits: list[Any] = [of_categories if is_one else NumericColumn.fit for is_one in categorical]
+        n_rows = len(sources[0].values)
+        return cls(tuple(for_each(len(fits), lambda j: fits[j](sources[j], rows, weights, max_bins), team, n_rows)))
 
     def check(self, sources: list[Source]) -> None:
         """Whether every column is still of the kind that was learnt from."""
@@ -261,16 +251,8 @@ class Binner:
 
     def encode(self, sources: list[Source], rows: Rows, team: Team) -> list[Codes]:
         """Codes of some rows, an array per column of X."""
-        n_rows = n_rows_of(rows, sources[0])
+        n_rows = len(sources[0].values)
         return for_each(len(self.columns), lambda j: self.columns[j].encode(sources[j], rows), team, n_rows)
-
-    @property
-    def n_bins(self) -> NDArray[np.int64]:
-        return np.array([column.n_bins for column in self.columns], dtype=np.int64)
-
-    @property
-    def categorical(self) -> NDArray[np.bool_]:
-        return np.array([column.categorical for column in self.columns], dtype=np.bool_)
 
 
 def for_each(n: int, function: Callable[[int], Any], team: Team, n_rows: int) -> list[Any]:
@@ -283,11 +265,6 @@ def for_each(n: int, function: Callable[[int], Any], team: Team, n_rows: int) ->
 
     team.run(task, n, n_rows)
     return results
-
-
-def n_rows_of(rows: Rows, source: Source) -> int:
-    """How many rows of a column a selection has."""
-    return len(range(*rows.indices(len(source)))) if isinstance(rows, slice) else len(rows)
 
 
 def category_masses(
@@ -549,35 +526,23 @@ class Bundles:
                 stride *= n_codes[column]
 
     @classmethod
-    def of(cls, binner: Binner, coded: list[list[Codes]], team: Team) -> Bundles:
+    def of(cls, binner: Binner, coded: list[list[Codes]]) -> Bundles:
         """Room for the codes that occur in some rows; *other* mostly does not."""
-        n_codes = for_each(
-            len(binner.columns),
-            lambda j: binner.columns[j].n_used([codes[j] for codes in coded]),
-            team,
-            len(coded[0][0]),
-        )
+        n_codes = []
+        for j, column in enumerate(binner.columns):
+            found = [int(codes[j].max()) for codes in coded if column.categorical and len(codes[j])]
+            n_codes.append(max([column.n_bins, *found]) + 1)
         return cls(binner, n_codes)
 
-    def join(self, codes: Sequence[Codes]) -> Codes:
-        """Joint codes from the codes of every column, ``codes[column][row]``."""
-        joint = np.zeros((len(self.members), len(codes[0])), dtype=X_BINNED_DTYPE)
-        for j, column in enumerate(codes):
-            joint[self.bundle_of[j]] += column * X_BINNED_DTYPE(self._strides[j])
-        return joint
-
-    def consume(self, codes: list[Codes], team: Team) -> Codes:
-        """The same, while the codes of the columns are let go one by one: they may be all that fits into memory."""
+    def consume(self, codes: list[Codes]) -> Codes:
+        """Joint codes from the codes of every column, ``codes[column][row]``, which are let go one by one: they may be
+        all that fits into memory.
+        """
         joint: Codes = np.empty_like(codes[0], shape=(len(self.members), len(codes[0])))
-
-        def fill(b: int) -> None:
-            for position, j in enumerate(self.members[b]):
+        for b, (first, *others) in enumerate(self.members):
+            joint[b], codes[first] = codes[first], np.empty(0, dtype=X_BINNED_DTYPE)
+            for j in others:
                 column, codes[j] = codes[j], np.empty(0, dtype=X_BINNED_DTYPE)
-                if position == 0:
-                    joint[b] = column
-                else:
-                    column *= X_BINNED_DTYPE(self._strides[j])
-                    joint[b] += column
-
-        for_each(len(self.members), fill, team, joint.shape[1])
+                column *= X_BINNED_DTYPE(self._strides[j])
+                joint[b] += column
         return joint

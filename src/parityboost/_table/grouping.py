@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arrays import Floats, to_host
+from .._arrays import Floats, on_card, to_host
 from .._caller import warn_caller
 from ..notions import FairnessNotion, View, Viewed
 from .sources import TableLike, column_position, read_sources
@@ -171,7 +171,7 @@ class Sensitive:
                 sensitive_features = take_rows(sensitive_features, rows)
         if sensitive_features is None:
             return np.zeros(len(rows), dtype=np.intp), NO_GROUPS.copy(), []
-        few = few_values("sensitive_features", sensitive_features, len(rows))
+        few = few_values("sensitive_features", sensitive_features, len(rows)) if on_card(sensitive_features) else None
         frame = self.grouping.apply(sensitive_frame(sensitive_features if few is None else few.distinct))
         n_rows = len(rows) if few is None else len(frame)
         codes, found = read_groups(frame, n_rows, groups, self.grouping)

@@ -80,16 +80,6 @@ class Labels:
         labels: NDArray[Any] = self.outcomes[positive.astype(np.intp)]
         return labels
 
-    def say_positive(self, stated: Any) -> list[str]:
-        """Of labels that are text, and if it was not stated: which one is taken as positive. The alphabet decides."""
-        if stated is not None or not isinstance(self.positive, str):
-            return []
-        negative, positive = self.outcomes.tolist()
-        return [
-            f"{positive!r} is taken as the positive label, because it comes after {negative!r} in the alphabet: "
-            f"positive={positive!r} or positive={negative!r} says which one is meant"
-        ]
-
 
 def find_label(name: str, stated: Any, labels: list[Any]) -> Any:
     for label in labels:
@@ -102,7 +92,7 @@ def read_target(y: Any, n_rows: int, classes: NDArray[Any] | None = None) -> tup
     """y as 0/1 and the two classes, sorted; the second one is the positive class."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    few = few_values("y", y, n_rows)
+    few = few_values("y", y, n_rows) if on_card(y) else None
     if few is not None:
         codes, found = read_target(few.distinct, len(few.distinct), classes)
         return few.spread(codes), found

@@ -80,10 +80,6 @@ class Source:
         """The numbers in some rows, NaN for missing; only columns of numbers have them."""
         raise NotImplementedError
 
-    def place(self, array: Any) -> Any:
-        """An array with an entry per row, or which rows, where the kernels for this column want it."""
-        return array
-
     def factorized(self, rows: Rows) -> tuple[NDArray[np.intp], Any]:
         """Codes of some rows (-1 for missing) and the distinct values they stand for."""
         codes, values = pd.factorize(to_host(self.values)[to_host(rows)])
@@ -115,6 +111,7 @@ class PlacedNumbers(NumberSource):
     shared: dict[int, tuple[Any, Any]]  # by the columns: which rows, their weights; each is copied once
 
     def place(self, array: Any) -> Any:
+        """An array with an entry per row, or which rows, on the card as well."""
         if array is None or isinstance(array, slice):
             return array
         if id(array) not in self.shared:  # as long as the array is kept, its id is its own

@@ -153,8 +153,8 @@ class FewValues(NamedTuple):
 
 
 def few_values(name: str, values: Any, n_rows: int) -> FewValues | None:
-    """Labels or groups on the graphics card that need not be read row by row; None for all others."""
-    if not on_card(values) or values.ndim != 1 or values.dtype.kind not in "biu" or len(values) == 0:
+    """Labels or groups on the graphics card, if they need not be read row by row."""
+    if values.ndim != 1 or values.dtype.kind not in "biu" or len(values) == 0:
         return None
     from .._engine.cuda.tables import find_inverse
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._arrays import N_CODES, Codes, Floats, Integers
 from .._engine.cpu import NONE, Classes, Grown, count_pairs
 from .._engine.threads import Team
-from .._fit.samples import CodedSample, Masses, Sample, code_present, merge_equal_rows
+from .._fit.samples import CodedSample, Masses, Sample, merge_equal_rows
 from .._model.tables import Effects
 from .._table.binning import Bundles
 from ._columns import part_sources
@@ -59,7 +59,7 @@ def encode_part(
     if is_new:
         bundles.binner.check(sources)
     with Team(1) as team:
-        codes = bundles.consume(bundles.binner.encode(sources, rows.positions, team), team)
+        codes = bundles.consume(bundles.binner.encode(sources, rows.positions, team))
     return CodedPart(number, codes, rows.cell, rows.masses(exponent), rows.is_held(held))
 
 
@@ -85,7 +85,7 @@ def to_sample(
     """Some of the rows of partitions as a sample, equal ones merged."""
     cell = np.concatenate([part.cell for part in parts])[chosen]
     sample = Sample(cell, n_groups, Masses(masses_at(parts, chosen), unit), chosen, team)
-    return merge_equal_rows(CodedSample(sample, codes_at(parts, sample.rows), NOT_KNOWN, NOT_KNOWN))
+    return merge_equal_rows(CodedSample(sample, codes_at(parts, sample.rows)))
 
 
 class Shard:
@@ -214,7 +214,7 @@ class RemoteSample(Sample):
     def __init__(
         self, session: Session, key: str, rows: Which, n_groups: int, unit: float, bundles: Bundles, team: Team
     ) -> None:
-        self._session, self._key, self._bundles = session, key, bundles
+        self._session, self._key = session, key
         made = session.later("make", key, rows, combine=sum_each).read()
         self.n_given, self._n_rows, self.sizes, self.cell_mass, self._mass_of = made
         self.n_groups, self.team, self.masses = n_groups, team, Masses(np.empty(0, dtype=np.int64), unit)
@@ -229,10 +229,6 @@ class RemoteSample(Sample):
     def place(self, codes: Any, bundle_of: Any) -> RemoteSample:
         """They are where they are."""
         return self
-
-    def coded(self) -> CodedSample:
-        """With what is known of the columns: which have missing values, and which categories that share *other*."""
-        return code_present(self, NO_CODES, self._bundles, self._mass_of.sum(axis=0) > 0)
 
     def _later(self, name: str, *given: Any, combine: Any = sum) -> Reply:
         return self._session.later(name, self._key, *given, combine=combine)

@@ -25,7 +25,7 @@ from ._cluster import Cluster, Future, release
 from ._columns import learn_bins
 from ._crew import Crew, PerPart, Session
 from ._rows import Held, PreparedRows, Rows
-from ._shard import RemoteSample, Shard, Which, encode_part, sum_each, to_sample
+from ._shard import NO_CODES, RemoteSample, Shard, Which, encode_part, sum_each, to_sample
 
 MAX_HERE = 1 << 20  # so many of the rows that θ is chosen on come here
 MAX_TRIED = 1 << 16  # rows that advice is tried on, if those held out are too many to come here
@@ -69,7 +69,8 @@ class CodedRows:
     def sample_there(self, session: Session, key: str, rows: Which, team: Team) -> CodedSample:
         """Some of the rows as a sample of the workers'."""
         part = self._parts[-1 if rows is True else 0]
-        return RemoteSample(session, key, rows, len(part.groups), part.unit, self.bundles, team).coded()
+        sample = RemoteSample(session, key, rows, len(part.groups), part.unit, self.bundles, team)
+        return CodedSample(sample, NO_CODES)
 
     def sample_here(self, session: Session, rows: Which, team: Team, every: int = 1) -> CodedSample:
         """Some of the rows as a sample that is here; or every so many of them, whatever the partitions."""

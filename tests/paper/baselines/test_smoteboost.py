@@ -11,7 +11,7 @@ from parityboost import AdaBoostClassifier
 from parityboost._engine.kernels import boosting
 from parityboost._engine.threads import Team
 from parityboost._fit.loop import Settings, boost
-from parityboost._fit.samples import CodedTables, Sample, code_sample, to_masses
+from parityboost._fit.samples import CodedSample, CodedTables, Sample, to_masses
 from parityboost._table.binning import Binner, Bundles
 from parityboost._table.sources import find_categorical, read_sources
 from parityboost.datasets import make_biased_classification
@@ -118,7 +118,7 @@ def test_codes_of_real_points_are_those_of_the_binner(smote):
 def test_codes_of_synthetic_points_occur_in_training(smote):
     smote, _ = smote
     codes = smote.encode(smote.draw(500, np.random.RandomState(0)).points)
-    for column, n_bins in zip(codes, smote.binner.n_bins, strict=True):
+    for column, n_bins in zip(codes, [each.n_bins for each in smote.binner.columns], strict=True):
         assert column.max() <= n_bins
 
 
@@ -192,7 +192,7 @@ def test_rounds_are_those_of_a_naive_smoteboost(keep, n_synthetic, update):
     with Team(1) as team:
         train = Sample(y, 1, to_masses(None), np.arange(len(y)), team)
         bundles = Bundles(binner)
-        coded = code_sample(bundles, binner.encode(sources, train.rows, team), train)
+        coded = CodedSample(train, bundles.consume(binner.encode(sources, train.rows, team)))
         tables = CodedTables(bundles, sources, train, sources, train, coded, coded)
         learner = SmoteLearner(tables, np.ones(2), "gini", Synthetic(drawn, 1, n_synthetic, keep))
         codes = binner.encode(sources, train.rows, team)

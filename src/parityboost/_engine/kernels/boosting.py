@@ -36,9 +36,7 @@ from ..cpu import (
     ABOVE_THRESHOLD,
     ABOVE_ZERO,
     BY_LEARNER,
-    FOUR_LEAVES,
     MAX_LEAVES,
-    N_KINDS,
     NONE,
     Classes,
     Grown,
@@ -140,21 +138,15 @@ class Below(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How weights are changed, and room to plan it."""
+    """How weights are changed, and what it takes to plan it."""
 
     factors: Array  # [cell, leaf]
     places: Array  # see ``most_common``
     masses: Array
 
-    @classmethod
-    def room(cls, n_groups: int) -> Plan:
-        """Arrays to be filled."""
-        n = n_groups * MAX_LEAVES
-        return cls(np.empty((2 * n_groups, MAX_LEAVES)), np.empty(2 * n + 1, dtype=np.int64), np.empty(n))
-
 
 class Scratch(NamedTuple):
-    """Room for what is made in a round and needed in it."""
+    """What is made in a round and needed in it."""
 
     positives: Array  # [block, kind], of training rows and of others
     other_positives: Array
@@ -163,21 +155,7 @@ class Scratch(NamedTuple):
     rates: Array  # by group
     costs: Array  # [group, class]
     plan: Plan
-    four: Array
-
-    @classmethod
-    def room(cls, n_groups: int, n_blocks: int, n_other_blocks: int) -> Scratch:
-        """Arrays to be filled."""
-        return cls(
-            np.empty((n_blocks, N_KINDS), dtype=np.int64),
-            np.empty((n_other_blocks, N_KINDS), dtype=np.int64),
-            np.empty(MAX_LEAVES),
-            np.empty(N_CODES),
-            np.empty(n_groups),
-            np.empty((n_groups, 2)),
-            Plan.room(n_groups),
-            FOUR_LEAVES,
-        )
+    four: Array  # see FOUR_LEAVES
 
 
 class Records(NamedTuple):
@@ -198,28 +176,6 @@ class Records(NamedTuple):
     other_counts: Array  # the same of the rows that θ is chosen on, if they are others,
     leaves: Array  # or their leaves, [round, row]
     categories: Array  # [round, split, code]: which of them go left
-
-    @classmethod
-    def room(cls, n_rounds: int, n_groups: int, n_rows: int, has_others: bool) -> Records:
-        """Arrays to be filled; leaves are of so many rows."""
-        counts = n_rounds, n_groups, 2, 2
-        return cls(
-            np.empty((n_rounds, 3), dtype=np.int64),
-            np.empty((n_rounds, 3), dtype=np.int64),
-            np.empty((n_rounds, 3), dtype=np.bool_),
-            np.empty((n_rounds, 3)),
-            np.empty((n_rounds, MAX_LEAVES)),
-            np.empty((n_rounds, MAX_LEAVES)),
-            np.empty(n_rounds),
-            np.empty(n_rounds),
-            np.empty(n_rounds),
-            np.empty((n_rounds, n_groups, 2)),
-            np.empty(counts),
-            np.empty(counts),
-            np.empty(counts if has_others else (0, *counts[1:])),
-            np.empty((n_rounds, n_rows), dtype=np.uint8),
-            np.empty((n_rounds, 3, N_CODES), dtype=np.bool_),
-        )
 
 
 @compiled_inside

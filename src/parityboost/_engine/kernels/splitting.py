@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._arrays import MISSING, N_CODES
+from ..._arrays import MISSING
 from ..cpu import Grown
 from .compiling import Array, compiled_inside
 
@@ -49,19 +49,6 @@ class Found(NamedTuple):
     categories: Array  # [feature, code]: whether a code goes left, where codes are categories
     order: Array  # [feature, place]: these codes by their share of positives, and the share of each
     shares: Array
-
-    @classmethod
-    def room(cls, n_features: int) -> Found:
-        """Arrays to be filled."""
-        of_codes = n_features, N_CODES
-        return cls(
-            np.empty(n_features),
-            np.empty(n_features, dtype=np.int64),
-            np.empty(n_features, dtype=np.bool_),
-            np.zeros(of_codes, dtype=np.bool_),
-            np.tile(np.arange(N_CODES), (n_features, 1)),
-            np.empty(of_codes),
-        )
 
 
 class Weighing(NamedTuple):

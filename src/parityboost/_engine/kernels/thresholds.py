@@ -52,27 +52,6 @@ class Looked(NamedTuple):
     n_fronts: Array
     lowest: Array  # [round]: the one with the lowest balanced error
 
-    @classmethod
-    def room(cls, n_rounds: int, n_entries: int, n_cells: int, has_mass: bool, has_borders: bool) -> Looked:
-        """Arrays to be filled."""
-        entries, thresholds = (n_rounds, n_entries), (n_rounds, n_entries + 2)
-        below = np.empty(entries)
-        n_thresholds, n_fronts, lowest, n_there = np.zeros((4, n_rounds), dtype=np.int64)
-        return cls(
-            below,
-            np.empty(entries) if has_borders else below,
-            np.empty(entries, dtype=np.min_scalar_type(n_cells)),
-            np.empty(entries if has_mass else (n_rounds, 0)),
-            n_there,
-            np.empty(thresholds),
-            np.empty(thresholds, dtype=np.int64),
-            n_thresholds,
-            np.empty((n_rounds, 4, n_entries + 2)),
-            np.empty(thresholds, dtype=np.intp),
-            n_fronts,
-            lowest,
-        )
-
 
 @compiled_inside
 def sort_rows(

@@ -22,7 +22,7 @@ from ..._engine.kernels.columns import add_steps
 from ..._engine.threads import Team
 from ..._fit.loop import boost, starting_factors
 from ..._fit.pairs import Shape
-from ..._fit.samples import Sample, code_sample, to_masses
+from ..._fit.samples import CodedSample, Sample, merge_equal_rows, to_masses
 from ..._fit.trees import Growing, TreeLearner
 from ..._stats import rates as _rates
 from ..._table.binning import Binner, Bundles
@@ -129,7 +129,7 @@ class FAEClassifier(Boundaries):
         with Team(effective_n_jobs(self.n_jobs)) as team:
             binner = Binner.fit(sources, slice(None), masses.values_or_none, self.max_bins, categorical, team)
             codes = np.array(binner.encode(sources, slice(None), team))
-            bundles = Bundles.of(binner, [list(codes)], team)
+            bundles = Bundles.of(binner, [list(codes)])
         # Every row of the largest cell is drawn about twice.
         self.n_bags_ = self.n_bags or 2 * (int(sizes.max()) // int(sizes.min()) + 1)
         bags = draw_bags(cell, self._clusters(binner, sources, cell, rng), self.n_bags_, rng)
@@ -139,7 +139,8 @@ class FAEClassifier(Boundaries):
         def train(rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
             """The AdaBoost of a bag as one table per column, and its votes on all of the training data."""
             with Team(1) as team:
-                bag = code_sample(bundles, list(codes[:, rows]), Sample(data.y[rows], 1, masses.at(rows), rows, team))
+                sample = Sample(data.y[rows], 1, masses.at(rows), rows, team)
+                bag = merge_equal_rows(CodedSample(sample, bundles.consume(list(codes[:, rows]))))
                 learner = TreeLearner(bundles, bag, bag, starting_factors(bag.sample.totals, None), growing)
                 boosted = boost(learner, settings)
             ensemble = learner.ensemble([r.model for r in boosted.rounds], boosted.alphas)
@@ -189,7 +190,9 @@ class FAEClassifier(Boundaries):
         cluster = np.zeros(len(cell), dtype=np.intp)
         for k in np.flatnonzero(sizes > max(sizes.min(), self.n_clusters)):
             rows = np.flatnonzero(cell == k)
-            points = space(read_points(binner, sources, rows), np.asarray(binner.categorical, dtype=bool))
+            points = space(
+                read_points(binner, sources, rows), np.array([column.categorical for column in binner.columns])
+            )
             with threadpool_limits(effective_n_jobs(self.n_jobs)):
                 cluster[rows] = MiniBatchKMeans(self.n_clusters, n_init=1, random_state=rng).fit_predict(points)
         return cluster

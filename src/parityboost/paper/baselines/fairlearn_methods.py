@@ -78,7 +78,7 @@ class _OnGradientBoosting(Baseline):
     def _base_estimator(self) -> HistGradientBoostingClassifier:
         return HistGradientBoostingClassifier(
             max_iter=self.max_iter,
-            categorical_features=self._binner.categorical,
+            categorical_features=[column.categorical for column in self._binner.columns],
             early_stopping=False,
             random_state=self.random_state,
         )

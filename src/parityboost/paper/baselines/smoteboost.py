@@ -198,7 +198,8 @@ class Smote:
         plain: bool = False,
     ) -> None:
         self.binner, self.plain = binner, plain
-        self.points, self._categorical = read_points(binner, sources, rows), np.asarray(binner.categorical, dtype=bool)
+        self.points = read_points(binner, sources, rows)
+        self._categorical = np.array([column.categorical for column in binner.columns])
         if plain:
             self._check_numbers()
         self._share = None if weights is None else weights / weights.sum()
@@ -328,7 +329,7 @@ class SmoteLearner(TreeLearner):
 
     def __init__(self, coded: CodedTables, start: Floats, criterion: str, synthetic: Synthetic) -> None:
         codes, self._minority, self._n_synthetic, self._keep = synthetic
-        self._synthetic = coded.bundles.join(list(codes))
+        self._synthetic = coded.bundles.consume(list(codes.copy()))
         self._n_rounds = codes.shape[1] // self._n_synthetic
         self._n_real = len(coded.train_sample)  # before equal rows were merged
         self._round = self._n_joined = 0  # which instances the coming fit sees
@@ -336,17 +337,14 @@ class SmoteLearner(TreeLearner):
         growing = Growing(Shape(1, none), criterion, None, None, None)
         super().__init__(coded.bundles, coded.train, coded.selection, start, growing)
 
-    def _place(self, train: CodedSample) -> CpuRows:
-        real: CpuRows = super()._place(train)
+    def _place(self, train: CodedSample, start: Floats) -> tuple[CpuRows, Classes]:
         if not self._keep:
-            return real
-        return SmoteRows(real, self._synthetic, self._minority * real.n_groups, self._n_synthetic, self._team.run)
-
-    def _start(self, start: Floats) -> Classes:
-        n_to_come = self._synthetic.shape[1] if self._keep else 0
-        classes = boosting.start_classes(self.train.cell_mass, start, n_to_come)
-        self.rows.start_weights(start, classes)
-        return classes
+            return super()._place(train, start)
+        real = train.sample.place(train.codes, self._bundles.bundle_of)
+        rows = SmoteRows(real, self._synthetic, self._minority * real.n_groups, self._n_synthetic, self._team.run)
+        classes = boosting.start_classes(train.sample.cell_mass, start, self._synthetic.shape[1])
+        rows.start_weights(start, classes)
+        return rows, classes
 
     def fit(self) -> Trained:
         """The stump for the coming round; rounds whose stump is at chance have no weight and are passed over."""
