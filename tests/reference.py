@@ -412,7 +412,7 @@ def candidate_sets(feature, x, weights, rows, row, smooth, ranks):
 
     First in their order among all training rows, then in that of the rows that are here: there each category is
     believed as far as categories differ by more than chance (DerSimonian and Laird), for the order and for what the
-    sides are judged by. ``row`` is the weight of an average row, ``smooth`` that of the fewest that are believed by half.
+    sides are judged by. ``row`` is the weight of an average row, ``smooth`` that of what is believed by half at most.
     """
     names = list(ranks)
     both = weights.of(rows)

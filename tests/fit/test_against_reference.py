@@ -105,9 +105,8 @@ def assert_equal_to_the_last_bit(twin, model, problem, options):
 
 def set_split_judged_by_few_rows():
     """Where the number of rows that are believed by half, a product of three, decides a gain to the last bit."""
-    first = "v1 v2 v1 v1 v3 v3 v1 v4 v2 v1 v2 v3 v3 v0 v0 v0 v1 - v1 v0 v2 v2 - - v3 v3 - v2".split()
-    second = "- - v1 - v2 v4 v1 v3 - v3 v3 - v1 v3 - v3 v1 v2 - v3 v1 v2 v4 v0 v4 - - v2".split()
-    columns = [np.array([None if x == "-" else x for x in column], dtype=object) for column in (first, second)]
+    texts = "12113314212330001-1022--33-2", "--1-2413-33-13-312-312404--2"
+    columns = [np.array([None if x == "-" else f"v{x}" for x in text], dtype=object) for text in texts]
     y = np.array([int(x) for x in "0110011110100111000110010000"])
     group = np.array([int(x) for x in "0012122101110100120102000101"])
     return ["category missing"] * 2, (columns, y, group, None), None
