@@ -844,8 +844,8 @@ class ParityBoostClassifier(FairClassifier):
         ...     "equal_opportunity", n_bags=2, n_estimators=20, random_state=0
         ... )
         >>> model = model.fit(adult.data, adult.target, sensitive_features=adult.sensitive)
-        >>> int((model.select(adult.data[:1000], n=205) == model.positive_).sum())
-        205
+        >>> int((model.select(adult.data[:1000], n=203) == model.positive_).sum())
+        203
         """
         decision = self.decision_function(X, sensitive_features=sensitive_features)
         if isinstance(n, (bool, np.bool_)) or not isinstance(n, (int, np.integer)) or not 0 <= n <= len(decision):

@@ -119,7 +119,6 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*left out of the rate:UserWarning")  # some tables have small groups
 @pytest.mark.filterwarnings("ignore:column '(city|job)' has:UserWarning")  # and some more of them than bins
@@ -200,7 +199,6 @@ def test_many_rows_are_binned_by_stretches_as_on_one_machine(client, monkeypatch
         assert len(local.glass_box_.columns[0].edges) > 40
 
 
-@pytest.mark.no_cover
 def test_very_many_rows_to_choose_on_stay_where_they_are(client, monkeypatch):
     """With the limit lowered: margins are counted in buckets, and nothing of the rows comes here but a sample."""
     from parityboost._choice import thresholds
@@ -299,7 +297,6 @@ def test_the_local_model_is_an_ordinary_one(client, tmp_path):
     assert clone(other).client is client
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", [DaskAdaFairClassifier, DaskParityBoostClassifier])
 def test_skops_gives_a_model_of_a_cluster_back(client, kind):
     skops = pytest.importorskip("skops.io")
@@ -402,7 +399,6 @@ def test_objects_bands_and_missing_groups(client):
     assert other.groups_.tolist() == ["under 30", "30 to under 50", "50 or more", "unknown"]
 
 
-@pytest.mark.no_cover
 def test_two_sums_travel_per_round_and_their_bytes_are_those_of_the_cost_model(client):
     table = make_table(np.random.default_rng(13), 2000, 2)
     traffic = []

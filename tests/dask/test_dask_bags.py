@@ -50,7 +50,6 @@ def assert_same(local, other, table):
         np.testing.assert_array_equal(one.weight, another.weight)
 
 
-@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore:column '(city|job)' has 3 categories")
 @pytest.mark.parametrize(
     "options",
@@ -72,7 +71,6 @@ def test_a_model_is_that_of_one_machine(client, options):  # noqa: F811
     assert_same(local, other, table)
 
 
-@pytest.mark.no_cover
 def test_weights_and_validation_data(client):  # noqa: F811
     rng = np.random.default_rng(1)
     table = make_table(rng, 500, 3).assign(weight=rng.integers(0, 4, 500))
@@ -99,7 +97,6 @@ def test_signatures_are_the_local_ones():
     assert theirs == dict(inspect.signature(ParityBoostClassifier).parameters)
 
 
-@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore:column '(city|job)' has 3 categories")
 @pytest.mark.parametrize("threshold", ["auto", "per_group"])
 def test_wishes_choose_and_alternatives_are_those_of_one_machine(client, threshold):  # noqa: F811

@@ -112,7 +112,6 @@ def test_no_model_replaces_a_file_that_it_is_trained_on(folder, client):  # noqa
         assert part.read_bytes() == before
 
 
-@pytest.mark.no_cover
 def test_wishes_weights_and_scores_are_those_of_one_process(folder, tmp_path, client):  # noqa: F811
     for k, path in enumerate(sorted(folder.glob("*.parquet"))):
         table = pd.read_parquet(path)

@@ -33,7 +33,6 @@ def given(data, weighted, columns=("sex", "age")):
     return (data["true"], data["predicted"]), {"sensitive_features": data[list(columns)], **extra}
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "measure",

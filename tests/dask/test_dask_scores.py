@@ -54,7 +54,6 @@ def columns(data, weight=None):
     return (data[FEATURES], data["label"]), {**given, **({} if weight is None else {"sample_weight": data[weight]})}
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("weight", [None, "weight", "any_weight"])
 @pytest.mark.usefixtures("no_row_comes_here")
 def test_score_is_counted_on_the_workers(model, table, weight):
@@ -65,7 +64,6 @@ def test_score_is_counted_on_the_workers(model, table, weight):
     assert model.score(*data, **options) == expected
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize(("weight", "limit"), [(None, None), ("weight", 0.1), ("any_weight", None)])
 @pytest.mark.filterwarnings("ignore:no choice of θ and threshold has a violation of at most")
 @pytest.mark.usefixtures("no_row_comes_here")
@@ -124,7 +122,6 @@ def test_counted_margins_do_not_depend_on_the_partitions(margins, cuts, n_bucket
     assert n_buckets is None or len(np.unique(whole.bucket)) <= n_buckets
 
 
-@pytest.mark.no_cover
 def test_calibrated_probabilities_are_lazy(client, table):  # noqa: F811
     cls, options = MODELS["bags"]
     there = in_partitions(table, SIZES)
@@ -137,7 +134,6 @@ def test_calibrated_probabilities_are_lazy(client, table):  # noqa: F811
     np.testing.assert_array_equal(model.predict_proba(table[FEATURES]), expected)
 
 
-@pytest.mark.no_cover
 @pytest.mark.usefixtures("no_row_comes_here")
 def test_arrays_are_measured_as_well(client):  # noqa: F811
     rng = np.random.default_rng(1)

@@ -71,7 +71,6 @@ def fit(cls=DaskAdaFairClassifier, **options):
     return model.fit(there[FEATURES], there["label"], sensitive_features=there["group"])
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("step", STEPS)
 def test_no_worker_left_is_an_error_at_every_step(cluster, step):
     with (
@@ -81,7 +80,6 @@ def test_no_worker_left_is_an_error_at_every_step(cluster, step):
         fit()
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("step", ["while partitions are read", "between encoding and shards"])
 def test_workers_that_come_in_time_finish_the_training(cluster, monkeypatch, step):
     monkeypatch.setattr(_cluster, "WAIT_FOR_WORKERS", 20.0)

@@ -204,7 +204,6 @@ def test_a_killed_worker_changes_no_bit_of_the_model(cluster, data, options):
     client.wait_for_workers(2, timeout=60)
 
 
-@pytest.mark.no_cover
 def test_bags_that_train_side_by_side_survive_as_well(cluster, data):
     processes, client = cluster
     table, collection = data
@@ -288,7 +287,6 @@ def test_no_worker_left_ends_training_with_a_sentence(cluster, data, monkeypatch
     assert_nothing_left(client)
 
 
-@pytest.mark.no_cover
 def test_a_lost_scheduler_ends_training_with_a_sentence(cluster, data):
     processes, client = cluster
     processes.start_worker()

@@ -14,6 +14,7 @@ from .._extras import install
 Delayed = Any
 Future = Any
 
+MAX_ASKED = 3  # times that results are asked for again
 FAN_IN = 8  # so many answers are put together at a time
 PATIENCE = 2.0  # seconds without an answer after which we ask whether the worker is still there
 WAIT_FOR_WORKERS = 60.0  # seconds without any worker after which training is given up
@@ -109,6 +110,16 @@ class Cluster:
 
     def results(self, futures: list[Future]) -> list[Any]:
         """The results of futures, or an error that says what happened."""
+        for _ in range(MAX_ASKED):
+            try:
+                return self._gather(futures)
+            except ValueError:  # of Dask's own, if no task has failed: it lost a worker while it asked all of them
+                if any(future.status == "error" for future in futures):
+                    self.cancel(futures)
+                    raise
+        return self._gather(futures)
+
+    def _gather(self, futures: list[Future]) -> list[Any]:
         from distributed import KilledWorker
 
         none_since = self.look(None)  # says so if the scheduler is gone
@@ -122,7 +133,8 @@ class Cluster:
             found: list[Any] = gathering.result()
         except BaseException as error:  # interrupted, or refused: nobody waits for the others any more
             gathering.cancel()
-            self.cancel(futures)
+            if not isinstance(error, ValueError):
+                self.cancel(futures)
             if not isinstance(error, (KilledWorker, MemoryError)):
                 raise
             raise ClusterError(
