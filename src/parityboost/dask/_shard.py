@@ -243,8 +243,9 @@ class RemoteSample(Sample):
         self._change("list_anew", None, classes)
 
     def _change(self, name: str, given: Array | None, classes: Classes) -> None:
-        told = classes.bits.copy(), classes.is_renewed.copy()
-        sums, gained = self._later("weights", name, given, *told, combine=sum_each).read()
+        # Copies, because a worker that comes later is told all of it again, and these are used again.
+        told = None if given is None else given.copy(), classes.bits.copy(), classes.is_renewed.copy()
+        sums, gained = self._later("weights", name, *told, combine=sum_each).read()
         classes.sums[:] = sums
         self._gained[:, classes.is_renewed] = 0  # all that these weigh is listed anew
         self._gained[self._in_use] += gained
