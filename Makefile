@@ -7,8 +7,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 # uv installs in seconds; where it cannot be had, or finds no packages (it does not read pip's settings), pip does.
 INSTALL = $(BIN)/python -m pip install --quiet uv \
-  && $(BIN)/python -m uv pip install --quiet --python $(BIN)/python --editable $(1) \
-  || $(BIN)/python -m pip install --quiet --editable $(1)
+  && $(BIN)/python -m uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]' \
+  || $(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test kernels test-fast test-gpu fuzz check-package lint bench peers tradeoff folktables docs docs-serve docs-check clean
@@ -25,16 +25,19 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
+$(VENV)/.dev: EXTRAS = dev
 $(VENV)/.dev: $(BIN)/python pyproject.toml
-	$(call INSTALL,'.[dev]')
+	$(INSTALL)
 	@touch $@ $(VENV)/.core
 
+$(VENV)/.bench: EXTRAS = dev,bench
 $(VENV)/.bench: $(BIN)/python pyproject.toml
-	$(call INSTALL,'.[dev,bench]')
+	$(INSTALL)
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
+$(VENV)/.docs: EXTRAS = dev,docs
 $(VENV)/.docs: $(BIN)/python pyproject.toml
-	$(call INSTALL,'.[dev,docs]')
+	$(INSTALL)
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
 demo: $(VENV)/.core  ## a plain model and fair ones on the bundled Adult data, one table
