@@ -39,10 +39,10 @@ search = GridSearchCV(
         "max_depth": [1, 2],
     },
     scoring={"balanced_accuracy": "balanced_accuracy", "unfairness": unfairness},
-    # Of the settings within 0.12 of disparate mistreatment, the one with the best balanced accuracy.
+    # Of the settings within 0.15 of disparate mistreatment, the one with the best balanced accuracy.
     refit=lambda results: int(
         pd.DataFrame(results)
-        .query("mean_test_unfairness >= -0.12")["mean_test_balanced_accuracy"]
+        .query("mean_test_unfairness >= -0.15")["mean_test_balanced_accuracy"]
         .idxmax()
     ),
     cv=3,
