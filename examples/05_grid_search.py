@@ -78,7 +78,7 @@ ax.annotate(
     (10, -14),
     textcoords="offset points",
 )
-ax.axvline(0.12, color="#999999", linestyle="--", linewidth=0.8)
+ax.axvline(0.15, color="#999999", linestyle="--", linewidth=0.8)
 ax.set(
     xlabel="disparate mistreatment in cross-validation",
     ylabel="balanced accuracy in cross-validation",

@@ -16,7 +16,7 @@ adult = load_adult()
 X, X_test, y, y_test = train_test_split(
     adult.data, adult.target, test_size=0.5, random_state=0
 )
-model = ParityBoostClassifier("statistical_parity", random_state=0).fit(
+model = ParityBoostClassifier("statistical_parity", random_state=2).fit(
     X, y, sensitive_features=X["sex"]
 )
 
