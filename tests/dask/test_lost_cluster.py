@@ -117,3 +117,13 @@ def test_a_partition_that_does_not_fit_is_an_error_of_ours(cluster, monkeypatch)
     monkeypatch.setattr(_columns, "_look_at", refuse)
     with pytest.raises(ClusterError, match=r"not enough memory .* make the partitions smaller"):
         fit()
+
+
+def test_what_ends_takes_no_other_training_with_it():
+    """Neither had done anything to its samples when the inner one ended."""
+    crew = Crew(None, None, None, ())
+    with crew.session() as outer:
+        with crew.session():
+            pass
+        outer.log.append(("start", ()))
+    assert not crew._sessions

@@ -78,10 +78,20 @@ def started(folder, n_workers=2):
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """One for all tests, in this order: the last ones leave nothing of it."""
+def one_cluster(tmp_path_factory):
+    """One for all tests, in this order: the last one leaves nothing of it."""
     with started(tmp_path_factory.mktemp("cluster")) as found:
         yield found
+
+
+@pytest.fixture
+def cluster(one_cluster):
+    """With two workers, whatever became of those that the test before had."""
+    processes, client = one_cluster
+    for _ in range(2 - len(worker_pids(client))):
+        processes.start_worker()
+    client.wait_for_workers(2, timeout=60)
+    return one_cluster
 
 
 @pytest.fixture(scope="module")
@@ -200,8 +210,6 @@ def test_a_killed_worker_changes_no_bit_of_the_model(cluster, data, options):
     assert local.estimators_ == model.estimators_
     assert pid not in worker_pids(client)
     assert_nothing_left(client)
-    processes.start_worker()
-    client.wait_for_workers(2, timeout=60)
 
 
 def test_bags_that_train_side_by_side_survive_as_well(cluster, data):
@@ -218,8 +226,6 @@ def test_bags_that_train_side_by_side_survive_as_well(cluster, data):
     pd.testing.assert_frame_equal(local.history_, model.history_, check_exact=True)
     assert local.threshold_ == model.threshold_
     assert_nothing_left(client)
-    processes.start_worker()
-    client.wait_for_workers(2, timeout=60)
 
 
 def test_a_worker_that_runs_out_of_memory_is_named(cluster, data):
@@ -288,9 +294,7 @@ def test_no_worker_left_ends_training_with_a_sentence(cluster, data, monkeypatch
 
 
 def test_a_lost_scheduler_ends_training_with_a_sentence(cluster, data):
-    processes, client = cluster
-    processes.start_worker()
-    client.wait_for_workers(1, timeout=60)
+    processes, _ = cluster
     with (
         at_message(9, lambda: processes.kill(processes.scheduler.pid)),
         pytest.raises(ClusterError, match=r"the scheduler of the Dask cluster .* went away"),

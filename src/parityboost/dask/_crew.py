@@ -53,7 +53,7 @@ class Slot:
         return [(name, tuple(map(own, given))) for name, given in commands]
 
 
-@dataclass
+@dataclass(eq=False)  # two of equal logs are still two
 class Session:
     """One training: what was done to its samples."""
 
