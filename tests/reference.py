@@ -234,6 +234,13 @@ def exactly(y, D):
     return Weights(y, [round(d / unit) for d in D.tolist()], (unit, unit))
 
 
+def mean_cost(costs, cells):
+    """Of the groups, as the cells of a class weigh. On a grid, so that their order does not matter."""
+    bits = 36 - math.frexp(max(cells))[1]
+    paid = sum(round(math.ldexp(cost * cell, bits)) for cost, cell in zip(costs, cells, strict=True))
+    return paid / sum(round(math.ldexp(cell, bits)) for cell in cells)
+
+
 class BoostedWeights:
     """A row weighs m·f; what is summed is m·max(1, round(f·2^k)), each of which weighs scale·2^-k of its class."""
 
@@ -243,10 +250,12 @@ class BoostedWeights:
         self.scale, self.k = [1.0, 1.0], [0, 0]
         self.class_mass = [sum(m for m, label in zip(mass, y, strict=True) if label == c) for c in (0, 1)]
         self.target = [min(max(TARGET, n.bit_length() + FACTOR_BITS), MAX_TARGET) for n in self.class_mass]
+        self.cells = np.zeros((len(start), 2))  # what each cell weighs at first
         for label in (0, 1):
             weight = 0.0
             for g in range(len(start)):
-                weight += float(self.mass_of((y == label) & (group == g))) * start[g, label]
+                self.cells[g, label] = float(self.mass_of((y == label) & (group == g))) * start[g, label]
+                weight += self.cells[g, label]
             self.k[label] = self.target[label] - math.frexp(weight)[1]
 
     def mass_of(self, rows):
@@ -260,12 +269,20 @@ class BoostedWeights:
         ]
         return Weights(self.y, whole, tuple(math.ldexp(self.scale[c], -self.k[c]) for c in (0, 1)))
 
-    def boost_wrong(self, leaf, votes, right, wrong, costs):
-        """Multiply misclassified rows by costs[group, class] · wrong[leaf], the others by right[leaf]."""
+    def boost_wrong(self, leaf, votes, right, wrong, costs, all_pay):
+        """Multiply misclassified rows by costs[group, class] · wrong[leaf], the others by right[leaf].
+
+        If all rows of a cell pay, that is what it pays as a share of the mean of its class.
+        """
         for label in (0, 1):
             is_wrong = [(vote > 0) != (label == 1) for vote in votes]
+            mean = mean_cost(costs[:, label], self.cells[:, label]) if all_pay else 1.0
             factor = {
-                (g, t): costs[g, label] * wrong[t] if is_wrong[t] else right[t]
+                (g, t): costs[g, label] / mean * wrong[t]
+                if is_wrong[t]
+                else costs[g, label] / mean * right[t]
+                if all_pay
+                else right[t]
                 for g in range(len(costs))
                 for t in range(len(votes))
             }
@@ -277,7 +294,7 @@ class BoostedWeights:
                 for g, t in factor:
                     if factor[g, t] == factor[at]:
                         mass += float(self.mass_of(rows & (self.group == g))) * float(self.mass_of(rows & (leaf == t)))
-                if mass > most:
+                if mass > most or (mass == most and factor[at] > common):
                     common, most = factor[at], mass
             self.scale[label] *= common
             factor = {at: value / common for at, value in factor.items()}
@@ -318,7 +335,8 @@ class Split:
             if is_missing(value):
                 left[i] = self.missing_left
             elif self.value is not None:
-                left[i] = value == self.value if self.categorical else value <= self.value
+                all_left = self.value == np.inf  # nothing can be split, whatever the column
+                left[i] = all_left or (value == self.value if self.categorical else value <= self.value)
         return left
 
     @property
@@ -809,7 +827,7 @@ def fit(
         else:
             decided_by = margin + alpha * votes if cumulative else votes
             u = costs(notion, epsilon, y, group, (decided_by > 0).astype(int), w, n_groups, views)
-        C = 1 + u  # of misclassified rows, line 6
+        C = 1 + (learning_rate if update == "real" else 1.0) * u  # of misclassified rows, line 6; or of all
         if learner_weight == "cost":  # Eq. (22), and the termination condition, Eq. (23)
             wrong_weight = np.array([weights.of(wrong & (group == g)) for g in range(n_groups)]) / weights.total
             alpha = half_log(1 - error, (C * wrong_weight).sum(), learning_rate)
@@ -823,7 +841,7 @@ def fit(
         else:
             wrongs = [math.exp(2 * alpha * (share if update == "confidence" else 1.0)) for share in h.confidences]
             boosts = [[1.0] * len(wrongs), wrongs]
-        boosted.boost_wrong(leaf, h.votes, *boosts, C)
+        boosted.boost_wrong(leaf, h.votes, *boosts, C, update == "real")
         Z = boosted.now.total / weights.total * (1.0 if update == "real" else math.exp(-alpha))
 
         # line 13: θ, Eq. (16)

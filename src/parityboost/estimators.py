@@ -283,7 +283,8 @@ class AdaFairClassifier(BoostedClassifier):
         How misclassified instances gain weight: by ``exp(2α·confidence of the leaf)``, or by ``exp(2α)`` as in
         AdaBoost. ``"real"`` lets each leaf of the native trees vote with half its log-odds, not with -1 or 1 times α
         (Schapire and Singer, 1999), and instances gain or lose weight by as much; with a small ``learning_rate`` it
-        ranks better.
+        ranks better. All instances of a class and group pay then, not the misclassified ones alone, ``learning_rate``
+        times as much, and what a class weighs in all does not grow by it.
     learning_rate : float, default=1.0
         What every weak learner's votes are multiplied by. Less than 1 needs more rounds.
     learner_weight : {"error", "cost"}, default="error"

@@ -204,10 +204,10 @@ def test_wishes_stay_until_they_are_given_up(folder, tmp_path):
 
 def test_a_blend_and_a_threshold_can_be_set(folder, tmp_path):
     out = tmp_path / "new.json"
-    told = run_well("choose", folder / "model.json", "--fairness", 0, "--threshold", "-0.25", "--out", out)
+    told = run_well("choose", folder / "model.json", "--fairness", 0, "--threshold", "-0.265625", "--out", out)
     model = load(out)
-    assert (model.fairness_, model.threshold_) == (0.0, -0.25)
-    assert "Not chosen, but set: fairness 0, threshold -0.25." in told and "–" in told
+    assert (model.fairness_, model.threshold_) == (0.0, -0.265625)
+    assert "Not chosen, but set: fairness 0, threshold -0.2656." in told and "–" in told
     assert "not measured" in told
     options = [*OPTIONS, "--drop", "weight,region", "--threshold", "per_group"]
     run_well("train", folder / "people.csv", *options, "--model", tmp_path / "groups.json")

@@ -24,9 +24,11 @@ def test_real_votes_are_half_the_log_odds_of_a_leaf(people, depth):
 
 def test_real_votes_bound_the_training_error(people):
     X, y, group = people
-    model = AdaFairClassifier(n_estimators=40, update="real", learning_rate=0.5, validation_fraction=None)
-    history = model.fit(X, y, sensitive_features=group).history_
+    options = {"n_estimators": 40, "update": "real", "learning_rate": 0.5, "validation_fraction": None}
+    history = AdaFairClassifier(notion="none", **options).fit(X, y, sensitive_features=group).history_
     assert (history["train_er"] <= history["bound"]).all()
+    history = AdaFairClassifier(**options).fit(X, y, sensitive_features=group).history_
+    assert history["bound"].isna().all()  # where groups pay, others weigh less than exp(-y·h)
     assert (history["alpha"] == 1.0).all()
 
 

@@ -96,7 +96,7 @@ def test_several_at_a_time_are_those_one_by_one(monkeypatch, options, kind):
 
 
 @pytest.mark.parametrize(
-    "limits", [{"ROOM": 2.0**54}, {"SHRUNK": -1}, {"LARGE": 2.0**2}, {"ROOM": 2.0**54, "SHRUNK": 1}]
+    "limits", [{"ROOM": 2.0**53}, {"SHRUNK": -1}, {"LARGE": 2.0**2}, {"ROOM": 2.0**53, "SHRUNK": 1}]
 )
 def test_weights_that_grow_and_shrink(monkeypatch, limits):
     """What is rare: sums that need room, that have become few, and floats that have become large."""

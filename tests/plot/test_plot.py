@@ -545,7 +545,7 @@ def test_reliability_shows_shares_that_came_true():
 @pytest.mark.parametrize("feature", ["skill", "job"])
 def test_shapes_of_an_average_have_bands(feature):
     X, y, group = make_people(300)
-    model = ParityBoostClassifier(n_bags=3, n_estimators=20, random_state=2).fit(X, y, sensitive_features=group)
+    model = ParityBoostClassifier(n_bags=4, n_estimators=20, random_state=2).fit(X, y, sensitive_features=group)
     function = explain.shape_function(model, feature)
     assert len(function.spread) == len(function.scores) and max(function.spread) > 0
     assert function.frame()["spread"].notna().sum() == len(function.scores)

@@ -96,9 +96,8 @@ def shrunk_violation(notion: FairnessNotion, counts: Floats, *, on_others: bool 
             difference = spread(rates)
             if on_others:
                 variance = common * (1.0 - common) / np.maximum(size, 1.0)
-                ends = np.where(np.isnan(rates), -np.inf, rates), np.where(np.isnan(rates), -np.inf, -rates)
-                places = [end.argmax(axis=-1)[..., None] for end in ends]
-                by_chance = sum(np.take_along_axis(variance, place, axis=-1)[..., 0] for place in places)
+                ends = [end.reduce(rates, axis=-1, keepdims=True) for end in (np.fmax, np.fmin)]  # of equals the larger
+                by_chance = sum(np.max(variance, axis=-1, where=rates == end, initial=0.0) for end in ends)
                 difference = np.sqrt(difference**2 + by_chance)
             total = total + difference
         of_views.append(total)

@@ -83,6 +83,7 @@ class Classes(NamedTuple):
     targets: Array  # bits that the sums shall have
     bits: Array  # to be added to k before the next pass
     is_renewed: Array  # whether all rows of a class are listed, with all that they weigh
+    cells: Array  # what each cell weighs when training begins
 
 
 class Grown(NamedTuple):

@@ -174,8 +174,12 @@ def train_bags(
     n_jobs: int,
     device: str,
     progress: Progress | None = None,
+    lengths: Sequence[int] | None = None,
 ) -> list[Bag]:
-    """Train each bag, side by side; the bags do not depend on how many at a time."""
+    """Train each bag, side by side; the bags do not depend on how many at a time.
+
+    It makes as many rounds as ``lengths`` says, or as many as are best on the rows that it holds out.
+    """
     # Every bag has a threshold of its own, whatever the model's will be: it is what its margins are centred by.
     settings = replace(settings, threshold="auto")
     work = len(part.cell) + ROWS_PER_COLUMN * len(table.bundles.bundle_of)
@@ -183,13 +187,16 @@ def train_bags(
     n_threads = 1 if is_here and work < FEW_ROWS else min(n_jobs, len(folds))
     ended = Event()  # when one training was interrupted, or has failed: nothing else ends a thread
 
-    def train(fold: Fold) -> Bag:
+    def train(fold: Fold, length: int | None) -> Bag:
+        own = settings
+        if length is not None:
+            own = replace(settings, n_estimators=length, n_iter_no_change=None, choose_theta=False)
         if ended.is_set():
             raise InterruptedError("another training was interrupted, or failed")
         on_round, on_end = (None, None) if progress is None else progress.begin()
         with Team(1, device) as team, table.samples(part, fold, n_groups, team) as (coded, held):
             learner = make_learner(coded, held)
-            boosted = boost(learner, settings, on_round, unit, ended)
+            boosted = boost(learner, own, on_round, unit, ended)
             theta = boosted.choice.theta
             ensemble = learner.ensemble([r.model for r in boosted.rounds[:theta]], boosted.alphas[:theta])
             del coded, held, learner  # and with them whatever is on a device
@@ -207,7 +214,8 @@ def train_bags(
 
     # The kernels release the GIL: threads share the codes and need no copies.
     try:
-        trained: list[Bag] = Parallel(n_jobs=n_threads, require="sharedmem")(delayed(train)(f) for f in folds)
+        tasks = (delayed(train)(fold, lengths[k] if lengths else None) for k, fold in enumerate(folds))
+        trained: list[Bag] = Parallel(n_jobs=n_threads, require="sharedmem")(tasks)
     except BaseException:
         ended.set()
         raise
@@ -261,6 +269,7 @@ class Trained(NamedTuple):
     bags: list[Bag]  # of the fair model
     ends: list[Combined]  # the fair model alone, or the plain one and the fair one
     dial: Dial | None  # between these two, without points
+    paced: list[Bag]  # those that chose how many rounds there are
 
     def blends(self, margins: Sequence[Floats]) -> Callable[[], Iterator[Floats]]:
         """A function that goes through the blends of the margins of both ends, or the margins of the only one."""

@@ -103,8 +103,9 @@ class OneByOne:
             of_others = positives
         elif given != alpha:
             of_others = move(learner.selection_rows, (alpha - given) * h.votes)
-        # C = 1 + u, line 6 of Algorithm 1: costs only ever boost.
-        growth = learner.reweight(h, 1.0 + u, alpha, settings.update)
+        # C = 1 + u, line 6 of Algorithm 1: costs only ever boost. Votes of any size are smaller, so is what is paid.
+        pace = settings.learning_rate if is_real else 1.0
+        growth = learner.reweight(h, 1.0 + pace * u, alpha, settings.update)
         z = growth if is_real else math.exp(-alpha) * growth
         train_counts = _counts(train, positives, ABOVE_THRESHOLD)
         selection_counts = _counts(others, of_others, ABOVE_THRESHOLD)
@@ -267,8 +268,9 @@ def history(
             table[f"cost[{group}, {labels[label]}]"] = costs[:, k, label]
     table["Z"] = z
     # The bound holds where rows are multiplied by exp(-y·α·h) or more: not with confidences (Eq. 20 with γ = 1, as
-    # every C ≥ 1).
-    table["bound"] = np.cumprod(z) if settings.update != "confidence" else np.full(len(z), np.nan)
+    # every C ≥ 1), and not where some cells pay less than the mean.
+    has_bound = settings.update == "discrete" or (settings.update == "real" and not costs.any())
+    table["bound"] = np.cumprod(z) if has_bound else np.full(len(z), np.nan)
     selection_counts = boosted.choice.counts
     if has_validation:
         measured = {"train": np.array([r.train_counts for r in rounds]), "validation": selection_counts}

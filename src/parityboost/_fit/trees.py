@@ -213,7 +213,7 @@ class TreeLearner:
     def reweight(self, trained: Trained, costs: Floats, alpha: float, update: str) -> float:
         """Multiply misclassified rows by C·exp(2α·conf), Eq. (14) times exp(α); new sum of weights by the old one.
 
-        With votes of any size all rows are multiplied by exp(-y·h), and misclassified ones by C too.
+        With votes of any size all rows are multiplied by exp(-y·h), and all of a cell by its C.
         """
         limits, classes, plan = self._limits, self.classes, self._plan
         votes, shares, leaf_mass = trained.votes, trained.shares, np.asarray(trained.leaf_mass)

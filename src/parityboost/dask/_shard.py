@@ -143,7 +143,7 @@ class Shard:
         """Start or change weights, or list them anew: the sum of the integers per class, and what histograms gain."""
         rows, nothing = self._samples[key], np.zeros(2)
         sums = np.zeros(2, dtype=np.int64)
-        classes = Classes(sums, nothing, nothing, nothing, sums.copy(), sums.copy(), bits, is_renewed)
+        classes = Classes(sums, nothing, nothing, nothing, sums.copy(), sums.copy(), bits, is_renewed, nothing)
         getattr(rows, name)(*([] if given is None else [given]), classes)
         return sums, self._summed(rows.add_changes)
 

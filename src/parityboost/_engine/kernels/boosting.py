@@ -69,6 +69,7 @@ ROOM = 2.0 ** (LIMIT - 1)  # rounding, and integers of at least 1, add less than
 # but five bits to grow have to remain.
 TARGET, MAX_TARGET = 52, 57
 FACTOR_BITS = 24
+MEAN_BITS = 36  # of the largest of numbers that are added up exactly; thousands of them still are
 # Fewer than 2^-SHRUNK of the target are too few.
 SHRUNK = 8
 # A sum of weights so large is made smaller before floats are at their end.
@@ -103,16 +104,16 @@ def start_classes(cell_mass: Array, start: Array, n_to_come: int = 0) -> Classes
     n_groups = len(start) // 2
     mass = np.array([int(part.sum()) + n_to_come for part in cell_mass.reshape(2, -1)], dtype=np.int64)
     targets = [min(max(TARGET, int(m).bit_length() + FACTOR_BITS), MAX_TARGET) for m in mass]
-    bits = []
+    cells, bits = cell_mass * start, []
     for y in (0, 1):
         weight = 0.0
         for cell in range(y * n_groups, (y + 1) * n_groups):
-            weight += float(cell_mass[cell]) * float(start[cell])
+            weight += float(cells[cell])
         bits.append(targets[y] - math.frexp(weight)[1])
     powers, numbers = np.array([2.0**-n for n in bits]), np.array([targets, bits], dtype=np.int64)
     renewed = np.ones(2, dtype=np.bool_)
     return Classes(
-        np.zeros(2, dtype=np.int64), np.ones(2), powers, powers.copy(), mass, numbers[0], numbers[1], renewed
+        np.zeros(2, dtype=np.int64), np.ones(2), powers, powers.copy(), mass, numbers[0], numbers[1], renewed, cells
     )
 
 
@@ -426,7 +427,7 @@ def alpha_of(right: float, wrong: float, rate: float, grid: float) -> float:
 
 @compiled_inside
 def most_common(factors: Array, group_mass: Array, leaf_mass: Array, places: Array, masses: Array) -> float:
-    """The first of the values ``factors[group, leaf]`` with the most mass, ``group_mass · leaf_mass``.
+    """The value among ``factors[group, leaf]`` with the most mass, ``group_mass · leaf_mass``; of equals the largest.
 
     There may be thousands of groups, so equal values are found by hashing: a value's digits say where in ``places``, of
     which there are twice as many as values, to begin to look for the first place that has it. ``masses`` is by place.
@@ -445,9 +446,28 @@ def most_common(factors: Array, group_mass: Array, leaf_mass: Array, places: Arr
         masses[places[slot]] += float(group_mass[g]) * float(leaf_mass[leaf])
     best = 0
     for place in range(masses.shape[0]):
-        best = place if masses[place] > masses[best] else best
+        value = factors[place // n_leaves, place % n_leaves]
+        is_larger = value > factors[best // n_leaves, best % n_leaves]
+        if masses[place] > masses[best] or (masses[place] == masses[best] and is_larger):
+            best = place
     common: float = factors[best // n_leaves, best % n_leaves]
     return common
+
+
+@compiled_inside
+def mean_cost(costs: Array, cells: Array) -> float:
+    """Of the groups, as the cells of a class weighed at first. On a grid, so that their order does not matter."""
+    largest = 0.0
+    for g in range(len(cells)):
+        largest = max(largest, cells[g])
+    if largest <= 0.0:
+        return 1.0
+    bits = MEAN_BITS - math.frexp(largest)[1]
+    paid, of_all = 0.0, 0.0
+    for g in range(len(cells)):
+        paid += np.rint(math.ldexp(costs[g] * cells[g], bits))
+        of_all += np.rint(math.ldexp(cells[g], bits))
+    return paid / of_all
 
 
 @compiled_inside
@@ -466,15 +486,20 @@ def plan_weights(
     """By how much the rows of each cell and leaf are multiplied, relative to what most rows of their class are.
 
     Rows in a leaf that votes for the other class are multiplied by C·exp(2α·confidence), Eq. (14) times exp(α), and
-    others by 1; with votes of any size by C·exp(|h|) and exp(-|h|). The most common factor of a class goes to its
-    scale; ``factors[cell, leaf]`` is relative to it. How common one is comes from ``cell_mass[cell]`` and
-    ``leaf_mass[leaf, y]``, as if each group was spread over the leaves as its class is: that decides how many rows are
-    changed, not how. Where the sums could become too large, k is chosen anew, and all rows of the class are to be
-    listed.
+    others by 1. With votes of any size that is exp(|h|) and exp(-|h|), and C is for all rows of a cell, as a share of
+    what it is in the mean of the class, as its cells weighed at first: what is paid for misclassified rows alone grows
+    without end in those that nobody can tell, and moves all of a class.
+
+    The most common factor of a class goes to its scale; ``factors[cell, leaf]`` is relative to it. How common one is
+    comes from ``cell_mass[cell]`` and ``leaf_mass[leaf, y]``, as if each group was spread over the leaves as its class
+    is: that decides how many rows are changed, not how. Where the sums could become too large, k is chosen anew, and
+    all rows of the class are to be listed.
     """
     n_groups = costs.shape[0]
     for y in range(2):
         of_class = plan.factors[y * n_groups : (y + 1) * n_groups]
+        group_mass = cell_mass[y * n_groups : (y + 1) * n_groups]
+        mean = mean_cost(costs[:, y], classes.cells[y * n_groups : (y + 1) * n_groups]) if update == REAL else 1.0
         for leaf in range(MAX_LEAVES):
             if update == REAL:
                 right, wrong = math.exp(-abs(votes[leaf])), math.exp(abs(votes[leaf]))
@@ -482,8 +507,11 @@ def plan_weights(
                 right, wrong = 1.0, math.exp(2.0 * alpha * (shares[leaf] if update == CONFIDENCE else 1.0))
             is_wrong = (votes[leaf] > 0) != (y == 1)
             for g in range(n_groups):
-                of_class[g, leaf] = costs[g, y] * wrong if is_wrong else right
-        group_mass = cell_mass[y * n_groups : (y + 1) * n_groups]
+                cost = costs[g, y] / mean
+                if is_wrong:
+                    of_class[g, leaf] = cost * wrong
+                else:
+                    of_class[g, leaf] = cost * right if update == REAL else right
         common: float = most_common(of_class, group_mass, leaf_mass[:, y], plan.places, plan.masses)
         classes.scale[y] *= common
         largest = 1.0
@@ -618,9 +646,11 @@ def boost_rounds(
             positives = scratch.positives
         fill_counts(watched, positives, kind, records.cost_counts[j])
         charge(records.cost_counts[j], charges, scratch.rates, records.costs[j])
+        # C = 1 + u, line 6 of Algorithm 1: costs only ever boost. Votes of any size are smaller, so is what is paid.
+        pace = how.learning_rate if how.update == REAL else 1.0
         for g in range(n_groups):
             for y in range(2):
-                costs[g, y] = 1.0 + records.costs[j, g, y]  # C = 1 + u, line 6 of Algorithm 1: costs only ever boost
+                costs[g, y] = 1.0 + pace * records.costs[j, g, y]
         known = train.cell_mass, grown.leaf_mass
         plan_weights(how.update, alpha, votes, grown.shares, costs, *known, limits, classes, scratch.plan)
         shift(train, weights, classes)
