@@ -112,7 +112,7 @@ def parityboost(data, **options):
     model.fit(table(data.X), data.y, sensitive_features=data.s)
     X_test = table(data.X_test)
     limits = {
-        "equal_opportunity": [{"min_ratio": k / 40} for k in range(22, 39)],  # 0.55 to 0.95
+        "equal_opportunity": [{"min_ratio": k / 200} for k in range(110, 191)],  # 0.55 to 0.95
         "equalized_odds": [{"limit": limit} for limit in (0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.02)],
     }[data.notion]
     for wish in [{"limit": 1.0}, *limits]:
